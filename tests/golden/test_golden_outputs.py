@@ -246,6 +246,12 @@ OTHERS = {
     "extract/metrics.json": "extract train.py --json",
     "extract/all.txt": "extract train.py -v",
     "extract/diff.txt": "extract train.py --diff",
+    "why/arms-60.txt": "why arms",
+    "why/arms-80.txt": "why arms",
+    "why/arms-100.txt": "why arms",
+    "why/sources-60.txt": "why sources",
+    "why/sources-80.txt": "why sources",
+    "why/sources-100.txt": "why sources",
 }
 
 OUTPUTS = {

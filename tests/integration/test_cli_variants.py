@@ -103,7 +103,7 @@ def test_the_spread_is_told_by_variant_in_every_format(sources):
     assert re.search(r"\naugmentation +none seen in these runs", shown)
     assert "fingerprints" in shown
     told = deviate("show", "train", "-v").out
-    assert "By fingerprints of 3 runs: Varied: init. Held: shuffle." in told
+    assert "By fingerprints of 3 runs: Varied: initialisation. Held: data order." in told
     facts = deviate("show", "train", "--json").json
     assert {each["variant"] for each in facts["variants"]} == set(variants(sources))
     assert all(set(run["fingerprints"]) >= PRESENT for run in facts["runs"])

@@ -303,12 +303,9 @@ class StoredExperiment:
         BadOption
             With what was kept, where it is not what is asked for.
         """
-        from deviate.facts.stored import choose_variant
         from deviate.facts.weights import weights_of
 
-        known = self._weights()
-        chosen = choose_variant(self.folder, list(known), variant or "")
-        return weights_of(known[chosen], run, after)
+        return weights_of(self._kept_weights(variant), run, after)
 
     def mean_weights(
         self, runs: Sequence[int] | None = None, variant: str | None = None, *, after: int | str | None = None
@@ -330,11 +327,16 @@ class StoredExperiment:
         BadOption
             If fewer than two runs are there, one of them kept no such weights, or they are not of one model.
         """
-        from deviate.facts.stored import choose_variant
         from deviate.facts.weights import mean_weights_of
 
-        known = self._weights()
-        return mean_weights_of(known[choose_variant(self.folder, list(known), variant or "")], runs, after)
+        return mean_weights_of(self._kept_weights(variant), runs, after)
+
+    def _kept_weights(self, variant: str | None) -> dict[str, RunWeights]:
+        from deviate.facts.stored import choose_variant
+
+        if not (known := self._weights()):
+            raise BadOption(f"no run of {self.name} kept its weights", hint="deviate run --weights final keeps them")
+        return known[choose_variant(self.folder, list(known), variant or "")]
 
     def _weights(self) -> dict[str, dict[str, RunWeights]]:
         from deviate.facts.weights import weights_by_variant

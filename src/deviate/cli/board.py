@@ -187,7 +187,7 @@ def board_lines(found: Sequence[Entry], width: int, head: str, now: datetime) ->
     found = _folded(found) if is_narrow else found
     names = [_name(each, before) for before, each in zip([None, *found[:-1]], found, strict=True)]
     place = _place(found)
-    texts = [_text(each, _number(each.standing, place), is_narrow=is_narrow) for each in found]
+    texts = [_text(each, _number(each.standing, _place([each])), is_narrow=is_narrow) for each in found]
     numbers = max((cell_len(text) for each, text in zip(found, texts, strict=True) if not _is_said(each)), default=0)
     columns = [names, [_recipe(each, is_narrow=is_narrow) for each in found]]
     begins = [" ".join(filter(None, cells)) if not any(columns[1]) else "  ".join(cells)

@@ -140,7 +140,7 @@ def next_steps(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], mos
         *([] if newest["running"] else _missing_runs(folder)),
         *(_best_cell(workspace, completed) or _two_recipes(completed)),
         *_second(completed),
-        *([("how much do its runs differ?", f"deviate report {newest_name}")] if folder.has_completed() else []),
+        *([(f"how much do runs of {folder.name} differ?", f"deviate report {newest_name}")] * folder.has_completed()),
         *(_plan(completed[-1]) if completed[1:] else []),
     ]
     return printed(steps[:most])

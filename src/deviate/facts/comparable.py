@@ -13,7 +13,7 @@ from msgspec import structs
 
 from deviate.core.errors import BadOption, some_of
 from deviate.core.experiment import IMPORTED, Direction
-from deviate.core.factors import DATA, DEFAULT_VARIANT, SEEDED, find_variant
+from deviate.core.factors import DATA, DEFAULT_VARIANT, SEEDED, find_variant, plain_name
 from deviate.core.shell_words import typed_word
 from deviate.facts.comparison_options import ComparisonOptions, PairingMode
 from deviate.facts.metric import MetricSpread
@@ -55,7 +55,7 @@ class RepeatedDraws(msgspec.Struct, frozen=True, kw_only=True):
     def remedy(self) -> str:
         """What to type for runs that a verdict can be drawn from."""
         data = any(DATA in factors for factors in (*self.unshared.values(), *self.unknown.values()))
-        return f"deviate run --vary {'algo,impl,data' if data else DEFAULT_VARIANT}"
+        return f"deviate run --vary {'algo,impl,data' if data else plain_name(DEFAULT_VARIANT)}"
 
 
 def repeated_draws(a: Side, b: Side) -> RepeatedDraws:

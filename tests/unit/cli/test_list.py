@@ -41,7 +41,7 @@ def test_experiments_are_listed_with_mean_and_sd_the_best_first(project):
     assert " ".join(listed[3].split()) == (
         "arms everything same 2 runs as zero; and 2 other kinds of variation 2026-03-02"
     )
-    assert listed[1].split()[:5] == ["better", "92.75", "±", "1.06", "2"]
+    assert listed[1].split()[:5] == ["better", "92.8", "±", "1.1", "2"]
     assert listed[2].split()[:5] == ["zero", "90.50", "±", "0.71", "2"]
     (project / "deviate.toml").write_text("[statistics]\nmain = 'train loss'\n")
     lower = CliRunner().invoke(group, ["list"]).stdout.splitlines()

@@ -35,7 +35,9 @@ def test_a_kept_promise_is_no_warning(variant):
 
 def test_what_varied_and_was_held_is_told_by_name():
     (variant,) = document("init", cases.proven("init", 3)).variants
-    assert variant.proven == ["By fingerprints of 3 runs: Varied: init. Held: shuffle, layers, data."]
+    assert variant.proven == [
+        "By fingerprints of 3 runs: Varied: initialisation. Held: data order, dropout, data draws."
+    ]
     evidence = {each.name: (each.meant, each.found) for each in variant.evidence}
     assert evidence["init"] == ("varies", "varied")
     assert evidence["layers"] == ("held", "identical")
@@ -46,7 +48,7 @@ def test_what_varied_and_was_held_is_told_by_name():
 def test_a_held_factor_that_differs_is_a_warning_with_the_runs():
     said = remarks(document("shuffle", cases.proven("shuffle", 3, layers="other")))
     assert said["factor-leaked"].severity == "warning"
-    assert "layers (stochastic layers (dropout)) was held fixed" in said["factor-leaked"].message
+    assert "randomness of dropout was held fixed" in said["factor-leaked"].message
     assert "shuffle-0 and shuffle-1 | shuffle-2" in said["factor-leaked"].message
 
 
@@ -165,7 +167,7 @@ def test_a_run_that_drew_more_often_is_compared_by_its_first_draws():
 def test_a_factor_that_was_to_vary_and_did_not_is_pinned():
     runs = [structs.replace(run, prints=cases.prints("init", 0)) for run in cases.completed("init", 3)]
     said = remarks(document("init", runs))
-    assert "init (initialisation) was to vary, yet all runs drew the same" in said["factor-pinned"].message
+    assert "randomness of initialisation was to vary, yet all runs drew the same" in said["factor-pinned"].message
 
 
 def test_two_runs_that_drew_the_same_are_named():

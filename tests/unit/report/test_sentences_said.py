@@ -106,7 +106,9 @@ def test_runs_as_they_are_and_variants_of_other_versions():
     factors = factors_of(facts.facts)
     assert factors.varied == ["whatever the program leaves to chance"]
     assert factors.caveats[0].startswith("The program's own seeds were left alone: where it seeds itself, runs repeat")
-    assert "Deviate did not look at their random numbers; --vary algo+impl shows what other seeds would change." in said
+    assert (
+        "Deviate did not look at their random numbers; --vary everything shows what other seeds would change." in said
+    )
     unknown = structs.replace(facts.facts, variant="other-version")
     assert factors_of(unknown).caveats == ["The variant other-version is not known to this version."]
     samples = {"as-is": {"test acc": [97.0] * 3, "test loss": [0.1, 0.2, 0.3]}}
@@ -162,7 +164,7 @@ def test_other_data_other_content_and_other_numbers_of_draws_are_leaks_with_thei
     more = [runs[0], structs.replace(runs[1], prints={**runs[1].prints, "shuffle": longer})]
     assert "Some runs drew more often than others." in told("control", (97.0, 96.0), more)[2]
     repeats = told("init", (97.0, 96.0, 95.0), cases.proven("init", 3, init="init-0"))[2]
-    assert "init (initialisation) was to vary, yet some runs drew the same: init-0 and init-2." in repeats
+    assert "randomness of initialisation was to vary, yet some runs drew the same: init-0 and init-2." in repeats
 
 
 def test_a_weight_that_was_not_changed_is_no_disturbance():
@@ -180,7 +182,7 @@ def test_what_fingerprints_show_of_runs_as_they_are():
     _, facts, _ = told("as-is")
     evidence = [each("init", "varied"), each("shuffle", "identical"), each("layers", "unknown")]
     assert evidence_sentences(structs.replace(facts.facts, evidence=evidence)) == [
-        "By fingerprints of 5 runs: As it is, varied: init. As it is, the same: shuffle. Unknown: layers."
+        "By fingerprints of 5 runs: As it is, varied: initialisation. As it is, the same: data order. Unknown: dropout."
     ]
 
 

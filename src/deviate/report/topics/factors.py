@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.proof import Evidence
 from deviate.facts.variant import VariantFacts
-from deviate.observe.fingerprints import BATCHES, INPUT
 from deviate.report.page import (
     Answer,
     Block,
@@ -91,10 +90,6 @@ def price(facts: ExperimentFacts, charts: Charts) -> Section | None:
     return Section(slug="price", title=title, blocks=[Sentences(sentences=sentences, listed=True)])
 
 
-#: Columns that a narrow terminal does without, the highest first: what broken promises there are is said in words.
-_SACRIFICE = {INPUT: 2, BATCHES: 1}
-
-
 def fingerprints(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Return what the fingerprints show, a row per variant; None where none were taken."""
     table = _evidence("fingerprints", facts.variants, lambda each: _EMPHASES[each.found])
@@ -112,8 +107,9 @@ def _evidence(
         caption="What fingerprints show",
         columns=[
             Column(head=head, numeric=False),
-            *(Column(head=name, numeric=False, centered=True, sacrifice=_SACRIFICE.get(name, 0)) for name in names),
+            *(Column(head=name, numeric=False, centered=True, sacrifice=place) for place, name in enumerate(names)),
         ],
+        continued=True,
         rows=[Row(cells=[Cell(variant.variant), *_marks(variant, names, emphasis)]) for variant in proven],
         notes=[LEGEND],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -46,6 +46,7 @@ from deviate.report.topics.metrics import TRUST, again_sections, caveat_blocks, 
 from deviate.report.topics.reasons import checklist_of_all, runs_methods
 from deviate.report.words import code, count, listed
 from deviate.stats.factorial import SplitSpread
+from deviate.stats.results import fewest_runs
 
 # What a grid shows, in sentences: which cell is best, what its factors change, and on what that rests.
 
@@ -56,9 +57,11 @@ MOST_RATIO = 2
 
 def grid_headline(grid: Grid) -> list[str]:
     """Say of each metric that is claimed which cells are best, and which factors change its mean."""
-    return [
-        text for metric in claimed_metrics(grid) for text in (best_sentence(metric), effects_sentence(metric, grid))
-    ]
+    return [text for metric in claimed_metrics(grid) for text in _sentences(metric, grid)]
+
+
+def _sentences(metric: GridMetric, grid: Grid) -> list[str]:
+    return [best_sentence(metric), *([] if metric.withheld else [effects_sentence(metric, grid)])]
 
 
 def claimed_metrics(grid: Grid) -> list[GridMetric]:
@@ -98,8 +101,6 @@ def effects_sentence(metric: GridMetric, grid: Grid) -> str:
     """Say which factors and interactions are shown to change the mean of a metric."""
     if metric.reason:
         return f"There is no analysis of variance of {metric.name}: {metric.reason}."
-    if metric.withheld:
-        return f"The table of effects on {metric.name} is for orientation."
     shown = [_with_p(term, grid) for term in metric.terms if term.shown]
     other = [term.name for term in metric.terms if not term.shown]
     if not shown:
@@ -244,7 +245,7 @@ def grid_page(grid: Grid, reader: Reader, made: Callable[[], Mapping[str, Experi
         caveats = grid_caveats(grid)
         sections = [
             Section(slug="trust", blocks=warning_lines(caveats)),
-            Section(slug="answer", blocks=_first(grid)),
+            Section(slug="answer", blocks=_answers(grid, lambda metric: _maps(metric, grid))),
             *(_metric_section(metric, grid) for metric in grid.metrics),
             Section(slug="notes", title=TRUST, blocks=[*caveat_blocks(caveats)]),
             Section(slug="methods", title="For a paper: methods", blocks=[methods]),
@@ -299,28 +300,37 @@ def made_page(grid: Grid) -> Page | None:
 
 
 def _screen(grid: Grid) -> Section:
-    """Return of each metric that is claimed the answer, the map of its cells and what its factors do."""
+    blocks = _answers(grid, lambda metric: [grid_map(metric, grid) or _list(metric, grid)])
+    caveats = grid_caveats(grid)
+    shown = [*blocks, *warning_lines(caveats), *more_warnings(caveats, grid.command), *_more_runs(grid)]
+    return Section(slug="answer", blocks=shown)
+
+
+def _answers(grid: Grid, drawn: Callable[[GridMetric], Sequence[Block]]) -> list[Block]:
+    """Return of each metric that is claimed the answer, its cells as they are drawn and what its factors do."""
     blocks: list[Block] = []
     for metric in claimed_metrics(grid):
         # Where there are tables of effects, they say it.
         effects = effects_screen(metric, grid)
-        unsaid = [effects_sentence(metric, grid)] if metric.reason or metric.withheld else []
-        blocks.append(Answer(sentences=[best_sentence(metric), *unsaid], listed=bool(unsaid)))
-        blocks += [grid_map(metric, grid) or _list(metric, grid), *([effects] if effects else [])]
-    caveats = grid_caveats(grid)
-    return Section(slug="answer", blocks=[*blocks, *warning_lines(caveats), *more_warnings(caveats, grid.command)])
+        said = [best_sentence(metric)] if effects else _sentences(metric, grid)
+        blocks += [Answer(sentences=said, listed=len(said) > 1), *drawn(metric), *([effects] if effects else [])]
+    return blocks
+
+
+def _more_runs(grid: Grid) -> list[Hint]:
+    """Return what adds the runs that a claim takes."""
+    fewest = fewest_runs(grid.alpha)
+    if all(cell.n >= fewest for metric in claimed_metrics(grid) for cell in metric.cells):
+        return []
+    return [Hint(text="add runs:", command=f"deviate run -n {fewest} --name {typed_word(name)}")
+            for name in grid.experiments]  # fmt: skip
 
 
 def _list(metric: GridMetric, grid: Grid) -> Table:
     (table,) = telling([_cells(metric, "mean ± SD")])
-    given_up = {"runs": 3, "place": 1}
-    kept = [
-        msgspec.structs.replace(column, sacrifice=2 if column.head.endswith("CI") else given_up.get(column.head, 0))
-        for column in table.columns
-    ]
     left = len(table.rows) - LISTED
     hint = Hint(text=f"{count(left, 'more cell')}:", command=f"{grid.command} -v") if left > 0 else None
-    return msgspec.structs.replace(table, columns=kept, rows=table.rows[:LISTED], notes=[], titled=False, more=hint)
+    return msgspec.structs.replace(table, rows=table.rows[:LISTED], notes=[], titled=False, continued=False, more=hint)
 
 
 def _brief(grid: Grid) -> Section:
@@ -345,16 +355,6 @@ def _brief(grid: Grid) -> Section:
     )
 
 
-def _first(grid: Grid) -> list[Block]:
-    blocks: list[Block] = []
-    for metric in claimed_metrics(grid):
-        effects = effects_screen(metric, grid)
-        unsaid = [] if effects else [effects_sentence(metric, grid)]
-        blocks.append(Answer(sentences=[best_sentence(metric), *unsaid], listed=bool(unsaid)))
-        blocks += [*_maps(metric, grid), *([effects] if effects else [])]
-    return blocks
-
-
 def _maps(metric: GridMetric, grid: Grid) -> list[Block]:
     """Draw the cells as maps; the runs of each in a row where there are too many cells for one."""
     drawn = map_figures(metric, grid) or ([figure] if (figure := _figure(metric, grid)) else [])
@@ -362,15 +362,11 @@ def _maps(metric: GridMetric, grid: Grid) -> list[Block]:
 
 
 def _metric_section(metric: GridMetric, grid: Grid) -> Section:
-    sentences = [] if metric.claimed else [best_sentence(metric), effects_sentence(metric, grid)]
+    explored = [] if metric.claimed else [Sentences(sentences=_sentences(metric, grid)), *_maps(metric, grid)]
     return Section(
         slug=slug("metric", metric.name),
         title=f"{metric.name}{_explored(metric)}",
-        blocks=[
-            *([Sentences(sentences=sentences)] if sentences else []),
-            *([] if metric.claimed else _maps(metric, grid)),
-            *_tables(metric, grid),
-        ],
+        blocks=[*explored, *_tables(metric, grid)],
     )
 
 
@@ -403,12 +399,15 @@ def _cells(metric: GridMetric, mean: str = "") -> Table:
     level = metric.cells[0].ci_mean.level
     heads = columns("cell", "runs", mean or f"{metric.name}\nmean ± SD", f"{100 * level:g}% CI", "place")
     heads[0] = msgspec.structs.replace(heads[0], fold_at=48)
+    for index, sacrifice in ((1, 3), (3, 2), (4, 1)):
+        heads[index] = msgspec.structs.replace(heads[index], sacrifice=sacrifice)
     return Table(
         caption=f"{metric.name} ({metric.aggregate}) by cell{_explored(metric)}",
         notes=["Place: the ranks that the comparisons of every two cells leave open."],
         slug=slug("cells", metric.name),
         columns=[*heads, VERDICT],
         titled=True,
+        continued=True,
         rows=[
             Row(
                 cells=[
@@ -432,9 +431,9 @@ def _effect_verdict(term: GridTerm, metric: GridMetric) -> str:
 
 
 def _effect_columns() -> list[Column]:
-    """Return the columns; a narrow screen gives up what the adjusted p rests on."""
+    """Return the columns; on a narrow screen what the adjusted p rests on goes on below."""
     heads = columns("effect", "df", "F", "p", "p (HC3)", "p (adjusted)", "partial η²", "90% CI")
-    given_up = {"p": 3, "p (HC3)": 2, "df": 1}
+    given_up = {"90% CI": 4, "p": 3, "p (HC3)": 2, "df": 1}
     return [msgspec.structs.replace(head, sacrifice=given_up.get(head.head, 0)) for head in heads]
 
 
@@ -445,6 +444,7 @@ def _effects(metric: GridMetric, grid: Grid) -> Table:
         notes=[f"Residual degrees of freedom: {metric.df_residual:g}. The adjusted p decides."],
         slug=slug("effects", metric.name),
         titled=True,
+        continued=True,
         columns=[*_effect_columns(), VERDICT],
         rows=[
             Row(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from deviate.core.factors import DESCRIBED, IMPLEMENTATION, SEEDED, Variant, find_variant
+from deviate.core.factors import IMPLEMENTATION, SEEDED, Variant, find_variant, plain_name
 from deviate.facts.proof import Evidence, Shown, VariantProof
 from deviate.facts.run import RunResult
 from deviate.observe.fingerprints import BATCHES, EXAMPLES, INPUT, WEIGHTS
@@ -168,7 +168,7 @@ def broken_promises(facts: VariantProof) -> Iterable[Caveat]:
         if each.name == EXAMPLES:
             yield Caveat(slug="data-differ", message=_other_data(each), variant=facts.variant)
             continue
-        named = _NAMED.get(each.name) or f"{each.name} ({DESCRIBED[each.name]})"
+        named = _NAMED.get(each.name) or f"randomness of {plain_name(each.name)}"
         if each.meant == "held":
             yield Caveat(slug="factor-leaked", message=_leaked(named, each), variant=facts.variant)
         elif each.found == "identical":
@@ -304,7 +304,7 @@ def _all_identical(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
     severity: Severity = "note"
     absent = (each.name in SEEDED and each.found == "absent" and each.meant == "varies" for each in facts.evidence)
     if not variant.controlled:
-        why = "Deviate did not look at their random numbers; --vary algo+impl shows what other seeds would change."
+        why = "Deviate did not look at their random numbers; --vary everything shows what other seeds would change."
     elif variant.disturbed == "bit":
         if not any(run.bit for run in facts.runs):
             return  # that no weight was changed is said elsewhere
@@ -351,5 +351,5 @@ def evidence_sentences(facts: VariantProof) -> list[str]:
         "As it is, the same": [each.name for each in kept if each.meant == "left" and each.found == "identical"],
         "Unknown": [each.name for each in kept if each.found == "unknown"],
     }
-    sentences = [f"{what}: {', '.join(names)}." for what, names in names_by_result.items() if names]
+    sentences = [f"{what}: {', '.join(map(plain_name, names))}." for what, names in names_by_result.items() if names]
     return [f"By fingerprints of {facts.completed} runs: {' '.join(sentences)}"] if sentences else []

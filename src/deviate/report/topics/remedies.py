@@ -74,7 +74,7 @@ def _row(way: Remedy, each: Together, facts: Remedies) -> Row:
     one = "the last report" if of_reports else "labels of one run"
     scale = 1.0 if of_reports else 100.0
     sd = None if each.sd is None else scale * each.sd
-    place = metric_place(facts.decimals if of_reports else None, sd)
+    place = metric_place(facts.decimals, sd)
     ratio = UNKNOWN if each.size == 1 else _ratios(each.ratio.interval)
     cells = [
         number(show(scale * each.mean, place), each.mean),

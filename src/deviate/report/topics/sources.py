@@ -165,9 +165,9 @@ def _by_sd(table: SpreadAcross, facts: ExperimentFacts) -> list[str]:
         few = "; too few runs to say which matters most" if len(shares) > 1 and table.leading else ""
         each = joined([f"{name.removesuffix(' only')} alone {show_percent(share)}" for name, share in shares])
         return [f"Of the SD of everything: {each}{few}."]
-    low, high = (bound(share for _, share in shares) for bound in (min, max))
+    low, high = (show_percent(bound(share for _, share in shares)) for bound in (min, max))
     names = f"each of {_NUMERALS.get(len(shares), str(len(shares)))}"
-    ends = show_percent(high) if show_percent(low) == show_percent(high) else f"{100 * low:.0f} to {100 * high:.0f}%"
+    ends = high if low == high else f"{low[:-1]} to {high}"
     return [f"No single source stands out: alone, {names} gives {ends} of the SD of everything."]
 
 
@@ -181,14 +181,14 @@ _NUMERALS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 def _of_variance(row: VariantSpread) -> str:
     if row.relative is None:
         return ""
-    return f": alone {100 * row.relative**2:.0f}%{_within(row.ci_relative, 2)} of the variance of everything"
+    return f": alone {show_percent(row.relative**2)}{_within(row.ci_relative, 2)} of the variance of everything"
 
 
 def _within(ends: Interval | None, power: int = 1) -> str:
     """Write the interval of a share, or of a power of it, in percent; empty where it is not known."""
     if ends is None or ends.low is None or ends.high is None:
         return ""
-    return f" [{100 * ends.low**power:.0f}, {100 * ends.high**power:.0f}]"
+    return f" [{show_percent(ends.low**power)[:-1]}, {show_percent(ends.high**power)[:-1]}]"
 
 
 def _without_sources(rows: Sequence[SourceRow], table: SpreadAcross) -> str:
@@ -264,12 +264,12 @@ def _with_shares(table: SpreadAcross, facts: ExperimentFacts) -> list[str]:
     if not sentence.startswith("No single source"):
         return [sentence, *more]
     (first, share), *others = [(row.name, row.spread.relative or 0.0) for row in rows]
-    rest = "".join(f", {name} {100 * each:.0f}%" for name, each in others)
+    rest = "".join(f", {name} {show_percent(each)}" for name, each in others)
     numbers = {row.spread.n for row in rows}
     runs = f"{numbers.pop()} runs do" if len(numbers) == 1 else "these runs do"
     return [
-        f"No single source stands out: {first} alone gives {100 * share:.0f}% of the SD of everything "
-        f"({100 * share**2:.0f}% of the variance){rest}; {runs} not show which matters most.",
+        f"No single source stands out: {first} alone gives {show_percent(share)} of the SD of everything "
+        f"({show_percent(share**2)} of the variance){rest}; {runs} not show which matters most.",
         *more,
     ]
 
@@ -314,7 +314,7 @@ def _part(row: SourceRow, table: SpreadAcross) -> str:
     share = row.spread.relative
     if not share or row.spread.variant == table.whole:
         return ""
-    return f"{100 * share:.0f}%{_within(row.spread.ci_relative)}"
+    return f"{show_percent(share)}{_within(row.spread.ci_relative)}"
 
 
 def _unable(rows: Sequence[SourceRow]) -> Iterator[str]:

@@ -118,7 +118,10 @@ def test_few_runs_claim_nothing(cells):
     assert not metric.best
     assert not any(term.shown for term in metric.terms)
     assert "Nothing is claimed: claims take 5 runs in each cell, and lr 0.01, width 32 has 3." in best_sentence(metric)
-    assert effects_sentence(metric, grid) == "The table of effects on test acc is for orientation."
+    # The screen types what adds the runs, and says of effects nothing.
+    assert grid_headline(grid) == [best_sentence(metric)]
+    hint = grid_page(grid, "screen").sections[0].blocks[-1]
+    assert (hint.text, hint.command) == ("add runs:", "deviate run -n 5 --name digits")
 
 
 def test_claims_about_unequal_numbers_of_runs_are_doubted(cells):
@@ -488,3 +491,12 @@ def test_a_screen_has_twenty_lines(tmp_path, width, n, lrs, sizes, rows):
     full = render_terminal(grid_page(grid, "brief"), width)
     assert "analysis of variance" in full
     assert width == 60 or all(cell.label in full for cell in cells)
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_names_of_cells_are_whole_on_a_narrow_screen(cells, width):
+    grid = compared(cells, made(cells))
+    lines = render_terminal(grid_page(grid, "brief"), width).splitlines()
+    assert max(map(len, lines)) <= width
+    for cell in grid.metrics[0].cells:
+        assert any(line.startswith(f"{cell.label} ") for line in lines)

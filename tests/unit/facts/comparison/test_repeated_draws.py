@@ -69,7 +69,7 @@ def test_one_draw_that_is_not_shared_gives_no_verdict_whatever_the_test_says(dig
     assert reasons(pair.metrics[0], pair, comparison)[0].startswith("No verdict: all runs of")
     warned = {caveat.slug: caveat for caveat in comparison_caveats(comparison.comparability)}["draws-repeated"]
     assert warned.severity == "warning"
-    assert warned.message.endswith("deviate run --vary algo+impl")
+    assert warned.message.endswith("deviate run --vary everything")
 
 
 def test_one_draw_that_is_shared_is_said_with_the_verdict():
