@@ -424,7 +424,10 @@ class MetricFinder:
         return self.reports.is_stored_elsewhere(reported)
 
     def metrics(self, reported: list[Metric]) -> list[Metric]:
-        """Return the metrics, with what frameworks report, most certain first, under names that differ."""
+        """Return the metrics, with what frameworks report, most certain first, under names that differ.
+
+        What Keras shows of training data while it fits stands behind what the program says of its own accord.
+        """
         sinks = {metric.sink for metric in reported}
         sinks |= {finding.report.sink for finding in self.findings if is_framework_logged(finding.capture)}
         listed = [
@@ -434,7 +437,14 @@ class MetricFinder:
         ]
         listed.extend((metric, ["", "", metric.function, metric.file]) for metric in reported)
         listed.sort(
-            key=lambda entry: (-entry[0].confidence, entry[0].file, entry[0].line, entry[0].variable, entry[0].name)
+            key=lambda entry: (
+                entry[0].sink == "keras" and not split_of(entry[0].name),
+                -entry[0].confidence,
+                entry[0].file,
+                entry[0].line,
+                entry[0].variable,
+                entry[0].name,
+            )  # fmt: skip
         )
         names = unique([metric.name for metric, _ in listed], [hints for _, hints in listed])
         return [msgspec.structs.replace(metric, name=name) for (metric, _), name in zip(listed, names, strict=True)]
