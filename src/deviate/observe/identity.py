@@ -71,8 +71,9 @@ class Series:
 
     @property
     def is_placed(self) -> bool:
-        """Whether the iterations are known: values that all stand in one may have been written after the loop."""
-        return self.placed and bool(len(self.iterations)) and int(self.iterations[0]) != int(self.iterations[-1])
+        """Whether the iterations are known: values that all stand in one, not before all, may be of after the loop."""
+        first, last = (int(self.iterations[each]) for each in (0, -1)) if len(self.iterations) else (0, 0)
+        return self.placed and (first < 0 or first != last)
 
     def digest(self) -> bytes:
         """Return what is equal for equal series."""

@@ -157,7 +157,7 @@ def _shows_samples(variable: str, reported: ReportedValue) -> bool:
 
 def _origin_words(value: Value, meaning: Meaning) -> str:
     if value.has(From.LIVE):
-        return "computed while it trains" if meaning.kind != "speed" else "measured while training"
+        return "computed as it runs" if meaning.kind != "speed" else "measured while training"
     return "a measured time" if value.has(From.DURATION) else "a measured amount of memory"
 
 
@@ -387,7 +387,9 @@ class MetricFinder:
             return None
         verdict = verdict_of(self.flow, reported, meant, report.sink, report.hint, earlier if same else "")
         if verdict.reason is not None:
-            self._reject(report, variable, verdict.reason)
+            # What is plotted against what: coordinates are no values that might have been metrics.
+            if report.sink != "figure":
+                self._reject(report, variable, verdict.reason)
             if verdict.reason == "counter":
                 self.counted[report.scope.module.file, report.line, variable] = words_before(reported)
             return None
@@ -426,34 +428,33 @@ class MetricFinder:
     def metrics(self, reported: list[Metric]) -> list[Metric]:
         """Return the metrics, with what frameworks report, most certain first, under names that differ.
 
-        What Keras shows of training data while it fits stands behind what the program says of its own accord.
+        Behind the others stands what is reported before the training, and what Keras shows of training data as it fits.
         """
         sinks = {metric.sink for metric in reported}
         sinks |= {finding.report.sink for finding in self.findings if is_framework_logged(finding.capture)}
         listed = [
-            (metric_of(finding), hints_of(finding))
+            (finding.early, metric_of(finding), hints_of(finding))
             for finding in self.findings
             if not is_read_back(finding.reported.expr, finding.reported.scope, sinks)
         ]
-        listed.extend((metric, ["", "", metric.function, metric.file]) for metric in reported)
-        listed.sort(
-            key=lambda entry: (
-                entry[0].sink == "keras" and not split_of(entry[0].name),
-                -entry[0].confidence,
-                entry[0].file,
-                entry[0].line,
-                entry[0].variable,
-                entry[0].name,
-            )  # fmt: skip
+        listed.extend(
+            (metric.sink == "keras" and not split_of(metric.name), metric, ["", "", metric.function, metric.file])
+            for metric in reported
         )
-        names = unique([metric.name for metric, _ in listed], [hints for _, hints in listed])
-        return [msgspec.structs.replace(metric, name=name) for (metric, _), name in zip(listed, names, strict=True)]
+        listed.sort(key=_place)
+        names = unique([metric.name for _, metric, _ in listed], [hints for *_, hints in listed])
+        return [msgspec.structs.replace(metric, name=name) for (_, metric, _), name in zip(listed, names, strict=True)]
 
     def rejections(self) -> list[Rejected]:
         """Return the values that are no metrics, by site."""
         taken = {(finding.report.scope.module.file, finding.report.line, finding.variable) for finding in self.findings}
         rejections = {(rejection.file, rejection.line, rejection.variable): rejection for rejection in self.rejected}
         return [rejections[key] for key in sorted(rejections) if key not in taken]
+
+
+def _place(listed: tuple[bool, Metric, list[str]]) -> tuple[bool, float, str, int, str, str]:
+    is_behind, metric, _ = listed
+    return is_behind, -metric.confidence, metric.file, metric.line, metric.variable, metric.name
 
 
 def _meant(variable: str, variables: set[str]) -> str:

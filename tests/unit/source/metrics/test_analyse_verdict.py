@@ -8,6 +8,7 @@ import pytest
 from analysed_projects import analyse, looped, names
 
 from deviate.lexicon.words import UNNAMED, meaning_of
+from deviate.observe.headline import main_metric
 
 PLAIN = """
 import random
@@ -170,6 +171,27 @@ def test_what_is_reported_before_the_main_loop_is_said_so_and_gives_no_name_to_w
 
     (metric,) = analyse(tmp_path, train=textwrap.dedent(code.replace("print(f'final", "str(f'final"))).metrics
     assert (metric.name, metric.why.split(";")[0]) == ("initial accuracy", "printed before the main loop")
+
+
+@pytest.mark.parametrize(
+    ("first", "why"), [("start", {"Initial loss": "printed before the main loop; computed as it runs"}), ("loss", {})], ids=["two", "one"]
+)
+def test_what_is_reported_before_the_training_neither_leads_nor_names_what_the_training_reports(tmp_path, first, why):
+    train = f"""
+    import torch
+    model = torch.nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    {first} = torch.nn.functional.cross_entropy(model(x), y)
+    print("Initial loss: ", {first}.item())
+    for epoch in range(3):
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        print(f"epoch = {{epoch}}, loss = {{loss.item()}}")
+    """
+    metrics = analyse(tmp_path, train=train).metrics
+    assert main_metric(metrics).name == "loss"
+    assert {metric.name: metric.why for metric in metrics if metric.name != "loss"} == why
 
 
 def test_reports_after_the_training_and_of_callbacks_are_selected(tmp_path):
