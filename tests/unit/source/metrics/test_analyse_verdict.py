@@ -174,7 +174,9 @@ def test_what_is_reported_before_the_main_loop_is_said_so_and_gives_no_name_to_w
 
 
 @pytest.mark.parametrize(
-    ("first", "why"), [("start", {"Initial loss": "printed before the main loop; computed as it runs"}), ("loss", {})], ids=["two", "one"]
+    ("first", "why"),
+    [("start", {"Initial loss": "printed before the main loop; computed as it runs"}), ("loss", {})],
+    ids=["two", "one"],
 )
 def test_what_is_reported_before_the_training_neither_leads_nor_names_what_the_training_reports(tmp_path, first, why):
     train = f"""
