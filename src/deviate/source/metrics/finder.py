@@ -385,6 +385,7 @@ class MetricFinder:
     ) -> Finding | None:
         if not variable or self._is_served(reported):
             return None
+        earlier += " ±" if earlier and reported.before.strip(" (") in {"±", "+/-", "+-"} else ""
         verdict = verdict_of(self.flow, reported, meant, report.sink, report.hint, earlier if same else "")
         if verdict.reason is not None:
             # What is plotted against what: coordinates are no values that might have been metrics.
@@ -405,7 +406,7 @@ class MetricFinder:
             unnamed = not words_before(reported) and not reported.tag and name == plain_variable(variable)
             mark = "{" + capture.label + "}"
             name = f"{name} {mark}" if name.endswith(" class") else mark + ("" if unnamed else " " + name)
-        if verdict.meaning == UNNAMED and (meaning := meaning_of(name)) is not None:
+        if (verdict.meaning == UNNAMED or name.endswith("±")) and (meaning := meaning_of(name)) is not None:
             verdict = replace(verdict, meaning=meaning)
         finding = Finding(reported, report, verdict, variable, name, capture, verdict.confidence)
         if verdict.why == OF_COUNTS and finding.is_share and name == plain_variable(variable):
