@@ -368,12 +368,7 @@ def _loop_lines(project: Path, findings: Findings) -> list[str]:
 
 
 def _kind(metric: Metric) -> str:
-    """Say what a metric measures; of a number without a better side, a norm of gradients, no quality is claimed.
-
-    >>> from types import SimpleNamespace as some
-    >>> [_kind(some(kind="quality", direction=each, aggregate="last")) for each in (None, "higher")]
-    ['last', 'quality, higher is better, last']
-    """
+    """Say what a metric measures; of a number without a better side, a norm of gradients, no quality is claimed."""
     if not metric.direction:
         return metric.aggregate if metric.kind == "quality" else f"{metric.kind}, {metric.aggregate}"
     return f"{metric.kind}, {metric.direction} is better, {metric.aggregate}"

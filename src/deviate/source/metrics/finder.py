@@ -442,7 +442,7 @@ class MetricFinder:
             (metric.sink == "keras" and not split_of(metric.name), metric, ["", "", metric.function, metric.file])
             for metric in reported
         )
-        listed.sort(key=_place)
+        listed.sort(key=lambda it: (it[0], -it[1].confidence, it[1].file, it[1].line, it[1].variable, it[1].name))
         names = unique([metric.name for _, metric, _ in listed], [hints for *_, hints in listed])
         return [msgspec.structs.replace(metric, name=name) for (_, metric, _), name in zip(listed, names, strict=True)]
 
@@ -451,11 +451,6 @@ class MetricFinder:
         taken = {(finding.report.scope.module.file, finding.report.line, finding.variable) for finding in self.findings}
         rejections = {(rejection.file, rejection.line, rejection.variable): rejection for rejection in self.rejected}
         return [rejections[key] for key in sorted(rejections) if key not in taken]
-
-
-def _place(listed: tuple[bool, Metric, list[str]]) -> tuple[bool, float, str, int, str, str]:
-    is_behind, metric, _ = listed
-    return is_behind, -metric.confidence, metric.file, metric.line, metric.variable, metric.name
 
 
 def _meant(variable: str, variables: set[str]) -> str:
