@@ -72,8 +72,8 @@ class Series:
     @property
     def is_placed(self) -> bool:
         """Whether the iterations are known: values that all stand in one, not before all, may be of after the loop."""
-        first, last = (int(self.iterations[each]) for each in (0, -1)) if len(self.iterations) else (0, 0)
-        return self.placed and (first < 0 or first != last)
+        at = self.iterations[[0, -1]].tolist() if self.placed and len(self.iterations) else []
+        return bool(at) and (at[0] < 0 or at[0] != at[-1])
 
     def digest(self) -> bytes:
         """Return what is equal for equal series."""
