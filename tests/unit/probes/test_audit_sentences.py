@@ -241,8 +241,8 @@ def test_the_screen_says_what_fixes_each_source():
     text = render_terminal(page_view(made).page("screen"), 80)
     assert [line.split("  ") for line in map(str.rstrip, text.splitlines()) if "train.py:12" in line] != []
     for words in ("initialisation                  torch.manual_seed(0)", "data draws", "a constant or a fixed order",
-                  "other draws, stochastic layers", "none", "kernels", "no noise seen, no GPU", "see how much it matters:",
-                  "deviate run -n 8 --vary sources -- python train.py"):  # fmt: skip
+                  "other draws, stochastic layers", "none", "kernels", "no noise seen, no GPU",
+                  "see how much it matters:", "deviate run -n 8 --vary sources -- python train.py"):  # fmt: skip
         assert words in text
     several = audit(factor("data", "pinned", pins=[pin, pin]), compared=WHOLE)
     assert "train.py:12 and 1 more" in render_terminal(page_view(several).page("screen"), 80)
