@@ -125,7 +125,7 @@ def test_the_table_names_the_line_and_nothing_is_left_in_the_project(project):
     assert done.status == 0, done.err
     assert "by numpy.random.seed(7) at train.py:4" in done.out
     assert re.search(r"^initialisation +pinned +(\w{8}) = \1 +held, varied alone$", done.out, re.M)
-    assert re.search(r"^dropout +no draw counted$", done.out, re.M)
+    assert re.search(r"^stochastic layers +no draw counted$", done.out, re.M)
     assert "no implementation noise" in done.out
     assert max(map(len, done.out.splitlines()[2:])) <= 100
     left = {name: data for name, data in tree(project).items() if name != ".deviate/.gitignore"}

@@ -106,7 +106,7 @@ def test_the_report_says_how_much_of_the_output_is_measured(project: Path, monke
     monkeypatch.chdir(project)
     said = " ".join(deviate("report", "hidden", "-v").out.split())
     assert "Every reported number that differed between runs is measured." in said
-    assert "Read from the output: " in said
+    assert "Read from output or files: " in said
 
 
 def test_the_direction_of_an_observed_metric_can_be_said(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

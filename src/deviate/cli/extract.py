@@ -368,8 +368,10 @@ def _loop_lines(project: Path, findings: Findings) -> list[str]:
 
 
 def _kind(metric: Metric) -> str:
-    wish = f", {metric.direction} is better" if metric.direction else ""
-    return f"{metric.kind}{wish}, {metric.aggregate}"
+    """Say what a metric measures; of a number without a better side, a norm of gradients, no quality is claimed."""
+    if not metric.direction:
+        return metric.aggregate if metric.kind == "quality" else f"{metric.kind}, {metric.aggregate}"
+    return f"{metric.kind}, {metric.direction} is better, {metric.aggregate}"
 
 
 def _metric_lines(project: Path, metric: Metric) -> list[str]:

@@ -42,7 +42,7 @@ DESCRIBED = {
     "init": "initialisation",
     "shuffle": "data order",
     "augment": "augmentation",
-    "layers": "stochastic layers (dropout)",
+    "layers": "stochastic layers",
     "other": "other draws of the training",
     DATA: "draws that count as data",
     IMPLEMENTATION: "implementation (kernels, order of parallel sums)",
@@ -58,7 +58,7 @@ PLAIN = {
     "init": "initialisation",
     "shuffle": "data order",
     "augment": "augmentation",
-    "layers": "dropout",
+    "layers": "stochastic layers",
     OTHER: "other draws",
     DATA: "data draws",
     "platform": "processor",
@@ -69,6 +69,7 @@ PLAIN = {
 _TYPED = {
     **{plain: name for name, plain in PLAIN.items()},
     "draws": "algo",
+    "dropout": "layers",
     "kernels": IMPLEMENTATION,
     "nothing": "control",
     "initialization": "init",
@@ -178,6 +179,8 @@ def parse_variant(text: str) -> Variant:
     ('init,layers', 'algo+impl')
     >>> parse_variant("everything").name, parse_variant("data order + initialisation").name
     ('algo+impl', 'init,shuffle')
+    >>> parse_variant("dropout").plain
+    'stochastic layers'
     """
     words = [_TYPED.get(word.strip(), word.strip()) for word in text.lower().replace(" + ", ",").split(",")]
     if len(words) == 1 and words[0] in VARIANTS:

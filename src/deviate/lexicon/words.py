@@ -168,7 +168,7 @@ def meaning_of(text: str) -> Meaning | None:
         return _SLOWNESS
     if is_per_second(text):
         return Meaning("quality", "lower") if _MEANT["events lower"] & {*words_of(text)} else _RATE
-    if _EPISODE_LENGTH.search(lower) or _UNTIL.match(lower):
+    if _EPISODE_LENGTH.search(lower) or _UNTIL.match(lower) or text.endswith("±"):
         return UNNAMED
     if any(named.search(lower) for named in (_AT_RANK, _AVERAGED, _FIRST_RANKS)):
         return Meaning("quality", "higher")

@@ -71,8 +71,9 @@ class Series:
 
     @property
     def is_placed(self) -> bool:
-        """Whether the iterations are known: values that all stand in one may have been written after the loop."""
-        return self.placed and bool(len(self.iterations)) and int(self.iterations[0]) != int(self.iterations[-1])
+        """Whether the iterations are known: values that all stand in one, not before all, may be of after the loop."""
+        at = self.iterations[[0, -1]].tolist() if self.placed and len(self.iterations) else []
+        return bool(at) and (at[0] < 0 or at[0] != at[-1])
 
     def digest(self) -> bytes:
         """Return what is equal for equal series."""

@@ -243,8 +243,10 @@ def _keras(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
 
 
 def _keras_evaluation(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
-    """Yield what ``model.evaluate(x, y)`` shows, where the program does nothing with what it returns."""
-    is_dropped = isinstance(site.statement, ast.Expr) and site.statement.value is site.node
+    """Yield what ``model.evaluate(x, y)`` shows, where the program does nothing with it, or prints it as a list."""
+    whole = site.statement.value if isinstance(site.statement, ast.Expr) else None
+    is_printed = isinstance(whole, ast.Call) and called_name(whole) == "print" and whole.args == [site.node]
+    is_dropped = whole is site.node or is_printed
     verbose = next((key.value for key in site.node.keywords if key.arg == "verbose"), None)
     if not is_dropped or _is_quiet(verbose) or not isinstance(site.node.func, ast.Attribute) or not site.node.args:
         return

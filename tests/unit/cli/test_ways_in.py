@@ -447,3 +447,10 @@ def test_extract_is_typed_as_the_contract_has_it(folder):
     typed = ["extract", str(project / "train.py"), "--project", str(project), "--json"]
     found = json.loads(CliRunner().invoke(group, typed).output)
     assert (found["entry"], [metric["name"] for metric in found["metrics"]]) == ("train.py", ["loss"])
+
+
+def test_no_quality_is_said_of_a_number_without_a_better_side(folder):
+    program = TRAINING.replace("loss {loss:.3f}", "loss {loss:.3f} entropy {2 * loss:.3f}")
+    (folder / "train.py").write_text(program)
+    said = [line.split("   ")[-1] for line in typed("extract", "train.py", "-v").output.splitlines() if "%  " in line]
+    assert sorted(said) == ["last", "loss, lower is better, last"]

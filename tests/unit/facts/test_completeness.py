@@ -36,7 +36,7 @@ def test_only_what_differs_between_runs_is_counted():
 
 def test_the_sentences_name_what_was_observed_and_what_is_left_with_the_reason():
     assert reported_sentences(facts(LOSS, ACCURACY, CLOCK, WIDTH)) == [
-        "Read from the output: acc.",
+        "Read from output or files: acc.",
         "Not measured: at (log.txt; the time of day).",
     ]
     assert reported_sentences(facts(LOSS, WIDTH)) == ["Every reported number that differed between runs is measured."]
@@ -44,7 +44,7 @@ def test_the_sentences_name_what_was_observed_and_what_is_left_with_the_reason()
 
 def test_many_names_are_counted():
     many = [number(f"m{index}", metric=f"m{index}", observed=True) for index in range(9)]
-    assert reported_sentences(facts(*many))[1] == ("Read from the output: m0, m1, m2, m3, m4, m5 and 3 more.")
+    assert reported_sentences(facts(*many))[1] == ("Read from output or files: m0, m1, m2, m3, m4, m5 and 3 more.")
 
 
 def test_where_nothing_differed_that_is_said():

@@ -46,6 +46,12 @@ def test_the_first_difference_is_the_one_reported_first(tmp_path):
     assert (difference.value, difference.other_value) == (math.nextafter(2.0, 3), 2.0)
 
 
+def test_what_is_reported_before_the_main_loop_comes_first_though_it_is_one_value(tmp_path):
+    runs = [[(LOSS, -1, 0.1, start), *series(ACC, [start, start])] for start in (0.5, 0.6)]
+    (difference,) = compared(tmp_path, *runs).differences
+    assert place_text(difference) == "loss before the main loop"
+
+
 def test_zero_is_not_minus_zero_and_an_iteration_later_is_not_the_same(tmp_path):
     assert not compared(tmp_path / "a", series(ACC, [0.0]), series(ACC, [-0.0])).identical
     later = [(ACC, 1, 0.0, 0.5)]

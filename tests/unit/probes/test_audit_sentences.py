@@ -71,7 +71,7 @@ WHOLE = msgspec.structs.replace(COMPARED, ended=True)
      ({"init": "pinned"}, {"word": "epoch"},
       ["As far as it was run (in the first 3 epochs), this training repeats itself: every seed is fixed."]),
      ({"init": "varies", "shuffle": "varies", "layers": "unknown"}, {"compared": DIFFERENT},
-      ["Runs differ as they are: initialisation and data order vary.", "Unknown: dropout."]),
+      ["Runs differ as they are: initialisation and data order vary.", "Unknown: stochastic layers."]),
      ({"init": "varies"}, {"compared": DIFFERENT, "causes": [Cause(kind="threads")]},
       ["Runs differ as they are: initialisation varies.",
        "Values differ between runs by what is not drawn, too: the order in which threads finish."]),
@@ -240,9 +240,9 @@ def test_the_screen_says_what_fixes_each_source():
     )  # fmt: skip
     text = render_terminal(page_view(made).page("screen"), 80)
     assert [line.split("  ") for line in map(str.rstrip, text.splitlines()) if "train.py:12" in line] != []
-    for words in ("initialisation        torch.manual_seed(0)", "data draws", "a constant or a fixed order",
-                  "other draws, dropout", "none", "kernels", "no noise seen, no GPU", "see how much it matters:",
-                  "deviate run -n 8 --vary sources -- python train.py"):  # fmt: skip
+    for words in ("initialisation                  torch.manual_seed(0)", "data draws", "a constant or a fixed order",
+                  "other draws, stochastic layers", "none", "kernels", "no noise seen, no GPU",
+                  "see how much it matters:", "deviate run -n 8 --vary sources -- python train.py"):  # fmt: skip
         assert words in text
     several = audit(factor("data", "pinned", pins=[pin, pin]), compared=WHOLE)
     assert "train.py:12 and 1 more" in render_terminal(page_view(several).page("screen"), 80)

@@ -66,12 +66,12 @@ def test_aggregates_and_intervals_are_named_only_where_they_were_used():
 
 def test_a_promise_that_fingerprints_break_is_told():
     text = said(cases.sources())
-    assert "ended with) show otherwise in shuffle for the stochastic layers (dropout)." in text
+    assert "ended with) show otherwise in shuffle for the stochastic layers." in text
 
 
 def test_what_varied_is_a_sentence_of_its_own_for_each_condition():
     assert (
-        "Between the runs, the initialisation, data order, augmentation, stochastic layers (dropout) and "
+        "Between the runs, the initialisation, data order, augmentation, stochastic layers and "
         "other draws of the training varied on purpose; the draws that count as data, command, source and data files "
         "and number of threads (1) stayed the same."
     ) in said(cases.usual())

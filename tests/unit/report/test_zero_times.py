@@ -43,5 +43,5 @@ def test_a_loss_that_is_zero_in_every_run_is_a_result():
 
 def test_a_time_that_the_output_alone_shows_takes_no_room_on_the_screen():
     seen = {"algo+impl": [SEEN]}
-    assert "Read from the output" not in screen(made([1.0, 2.0, 3.0], reported=seen))
-    assert "Read from the output" in " ".join(cases.render_terminal(made([1.0, 2.0, 3.0], reported=seen)).split())
+    assert "Read from output or files" not in screen(made([1.0, 2.0, 3.0], reported=seen))
+    assert "Read from output or files" in " ".join(cases.render_terminal(made([1.0, 2.0, 3.0], reported=seen)).split())

@@ -72,7 +72,7 @@ from deviate.source.lint import RULES, Finding
 # What trial runs reported in text and the source does not show, for the pages of audit and verification.
 
 #: Titles of the section, and of the table of metrics in it.
-PRINTED = "Read from the output"
+PRINTED = "Read from output or files"
 
 #: Metrics on a brief page, and other numbers.
 METRICS_SHOWN = 20

@@ -30,7 +30,7 @@ def reported_sentences(facts: Completeness) -> list[str]:
         return ["No number that this program reported differed between runs.", *missing, *unread]
     sentences = [] if facts.left else ["Every reported number that differed between runs is measured."]
     if facts.observed:
-        sentences.append(f"Read from the output: {_named(facts.observed)}.")
+        sentences.append(f"Read from output or files: {_named(facts.observed)}.")
     if facts.left:
         sentences.append(f"Not measured: {_named([left_number(each) for each in facts.left])}.")
     return [*sentences, *missing, *unread]

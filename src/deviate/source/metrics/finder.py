@@ -157,7 +157,7 @@ def _shows_samples(variable: str, reported: ReportedValue) -> bool:
 
 def _origin_words(value: Value, meaning: Meaning) -> str:
     if value.has(From.LIVE):
-        return "computed while it trains" if meaning.kind != "speed" else "measured while training"
+        return "computed as it runs" if meaning.kind != "speed" else "measured while training"
     return "a measured time" if value.has(From.DURATION) else "a measured amount of memory"
 
 
@@ -385,9 +385,12 @@ class MetricFinder:
     ) -> Finding | None:
         if not variable or self._is_served(reported):
             return None
+        earlier += " ±" if earlier and reported.before.strip(" (") in {"±", "+/-", "+-"} else ""
         verdict = verdict_of(self.flow, reported, meant, report.sink, report.hint, earlier if same else "")
         if verdict.reason is not None:
-            self._reject(report, variable, verdict.reason)
+            # What is plotted against what: coordinates are no values that might have been metrics.
+            if report.sink != "figure":
+                self._reject(report, variable, verdict.reason)
             if verdict.reason == "counter":
                 self.counted[report.scope.module.file, report.line, variable] = words_before(reported)
             return None
@@ -403,7 +406,7 @@ class MetricFinder:
             unnamed = not words_before(reported) and not reported.tag and name == plain_variable(variable)
             mark = "{" + capture.label + "}"
             name = f"{name} {mark}" if name.endswith(" class") else mark + ("" if unnamed else " " + name)
-        if verdict.meaning == UNNAMED and (meaning := meaning_of(name)) is not None:
+        if (verdict.meaning == UNNAMED or name.endswith("±")) and (meaning := meaning_of(name)) is not None:
             verdict = replace(verdict, meaning=meaning)
         finding = Finding(reported, report, verdict, variable, name, capture, verdict.confidence)
         if verdict.why == OF_COUNTS and finding.is_share and name == plain_variable(variable):
@@ -424,20 +427,24 @@ class MetricFinder:
         return self.reports.is_stored_elsewhere(reported)
 
     def metrics(self, reported: list[Metric]) -> list[Metric]:
-        """Return the metrics, with what frameworks report, most certain first, under names that differ."""
+        """Return the metrics, with what frameworks report, most certain first, under names that differ.
+
+        Behind the others stands what is reported before the training, and what Keras shows of training data as it fits.
+        """
         sinks = {metric.sink for metric in reported}
         sinks |= {finding.report.sink for finding in self.findings if is_framework_logged(finding.capture)}
         listed = [
-            (metric_of(finding), hints_of(finding))
+            (finding.early, metric_of(finding), hints_of(finding))
             for finding in self.findings
             if not is_read_back(finding.reported.expr, finding.reported.scope, sinks)
         ]
-        listed.extend((metric, ["", "", metric.function, metric.file]) for metric in reported)
-        listed.sort(
-            key=lambda entry: (-entry[0].confidence, entry[0].file, entry[0].line, entry[0].variable, entry[0].name)
+        listed.extend(
+            (metric.sink == "keras" and not split_of(metric.name), metric, ["", "", metric.function, metric.file])
+            for metric in reported
         )
-        names = unique([metric.name for metric, _ in listed], [hints for _, hints in listed])
-        return [msgspec.structs.replace(metric, name=name) for (metric, _), name in zip(listed, names, strict=True)]
+        listed.sort(key=lambda it: (it[0], -it[1].confidence, it[1].file, it[1].line, it[1].variable, it[1].name))
+        names = unique([metric.name for _, metric, _ in listed], [hints for *_, hints in listed])
+        return [msgspec.structs.replace(metric, name=name) for (_, metric, _), name in zip(listed, names, strict=True)]
 
     def rejections(self) -> list[Rejected]:
         """Return the values that are no metrics, by site."""

@@ -286,7 +286,8 @@ def _joined(first: Finding, second: Finding, equal: bool) -> Finding:
     best, other = (second, first) if _worth(second) > _worth(first) else (first, second)
     if equal and not _is_plain(other) and not _is_plain(best) and plain(best.name) != plain(other.name):
         best.aliases.append(f"{other.name!r} ({other.report.sink})")
-    if (equal or _is_plain(best)) and "{" not in other.name:
+    # What is said of a value before the training is no name for it in the training: ``Initial loss``.
+    if (equal or _is_plain(best)) and "{" not in other.name and other.early <= best.early:
         namesake = max((best, other), key=_telling)
         best.name, best.verdict = _name_for(best, namesake), replace(best.verdict, meaning=namesake.verdict.meaning)
     best.aliases.extend(other.aliases)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from analysed_projects import HEAD, STEP, analyse, looped, names, write
 
+from deviate.observe.headline import main_metric
 from deviate.source.analysis import analyse_project
 
 
@@ -778,6 +779,8 @@ def test_an_algorithm_of_stable_baselines_reports_what_it_logs(tmp_path, made, l
     ("call", "shown"),
     [
         ("model.evaluate(x, y)", {"loss", "accuracy"}),
+        ("print(model.evaluate(x, y))", {"loss", "accuracy"}),
+        ("print(model.evaluate(x, y)[1])", set()),
         ("model.evaluate(x, y, verbose=0)", set()),
         ("score = model.evaluate(x, y)", set()),
         ("judge.evaluate(x, y)", set()),
@@ -794,6 +797,19 @@ def test_what_an_evaluation_of_keras_shows_is_a_metric_where_nothing_is_done_wit
     """
     found = names(analyse(tmp_path, train=train))
     assert set(found) == {"fit:loss", "fit:accuracy", *(f"evaluate:{name}" for name in shown)}
+
+
+@pytest.mark.parametrize(("validated", "first"), [("", "Accuracy"), (", validation_data=(x, y)", "val_accuracy")])
+def test_what_is_printed_after_fitting_leads_over_what_keras_shows_of_training_data(tmp_path, validated, first):
+    train = f"""
+    import keras
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile(optimizer='adam', loss='mse', metrics=['accuracy'])
+    model.fit(x, y, epochs=3{validated})
+    loss, accuracy = model.evaluate(x, y, verbose=0)
+    print('Accuracy: %.2f' % (accuracy * 100))
+    """
+    assert main_metric(analyse(tmp_path, train=train).metrics).name == first
 
 
 @pytest.mark.parametrize(

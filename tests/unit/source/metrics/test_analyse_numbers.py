@@ -11,7 +11,7 @@ def test_mean_and_spread_of_one_list_are_two_metrics(tmp_path):
     findings = analyse(tmp_path, train=looped(report, "import numpy as np\nlosses = []"))
     assert {metric.name: metric.expression for metric in findings.metrics} == {
         "loss": "np.mean(losses)",
-        "loss (std)": "np.std(losses)",
+        "loss ±": "np.std(losses)",
     }
 
 

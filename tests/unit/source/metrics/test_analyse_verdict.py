@@ -8,6 +8,7 @@ import pytest
 from analysed_projects import analyse, looped, names
 
 from deviate.lexicon.words import UNNAMED, meaning_of
+from deviate.observe.headline import main_metric
 
 PLAIN = """
 import random
@@ -170,6 +171,46 @@ def test_what_is_reported_before_the_main_loop_is_said_so_and_gives_no_name_to_w
 
     (metric,) = analyse(tmp_path, train=textwrap.dedent(code.replace("print(f'final", "str(f'final"))).metrics
     assert (metric.name, metric.why.split(";")[0]) == ("initial accuracy", "printed before the main loop")
+
+
+def test_what_stands_behind_a_plus_and_minus_has_no_better_side(tmp_path):
+    train = """
+    import numpy as np
+    import torch
+    model = torch.nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(3):
+        torch.nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+        scores = [(model(each).argmax(1) == y).float().mean().item() for each in tests]
+        found = {"mean_return": np.mean(scores), "std_return": np.std(scores)}
+        print(f"Eval Return: {found['mean_return']:7.2f} ± {found['std_return']:.2f}")
+    """
+    directions = {metric.name: metric.direction for metric in analyse(tmp_path, train=train).metrics}
+    assert directions == {"Eval Return": "higher", "Eval Return ±": None}
+
+
+@pytest.mark.parametrize(
+    ("first", "why"),
+    [("start", {"Initial loss": "printed before the main loop; computed as it runs"}), ("loss", {})],
+    ids=["two", "one"],
+)
+def test_what_is_reported_before_the_training_neither_leads_nor_names_what_the_training_reports(tmp_path, first, why):
+    train = f"""
+    import torch
+    model = torch.nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    {first} = torch.nn.functional.cross_entropy(model(x), y)
+    print("Initial loss: ", {first}.item())
+    for epoch in range(3):
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        print(f"epoch = {{epoch}}, loss = {{loss.item()}}")
+    """
+    metrics = analyse(tmp_path, train=train).metrics
+    assert main_metric(metrics).name == "loss"
+    assert {metric.name: metric.why for metric in metrics if metric.name != "loss"} == why
 
 
 def test_reports_after_the_training_and_of_callbacks_are_selected(tmp_path):
