@@ -25,7 +25,7 @@ EXAMPLES = HERE.parents[1] / "examples"
 COMMANDS = {
     "digits_mlp": ["train.py", "--epochs", "8"],
     "digits_cnn": ["main.py", "--epochs", "8"],
-    "keras_fit": ["train_keras.py"],
+    "keras_fit": ["train_keras.py", "--epochs", "8"],
     "jax_loop": ["diabetes.py"],
     "large_cnn": ["large.py", "cnn"],
     "large_transformer": ["large.py", "transformer"],

@@ -166,6 +166,19 @@ def test_a_statement_that_calls_nothing_and_writes_into_nothing_changes_no_objec
     assert [line for line in plan if plan[line].alters] == [4]
 
 
+def test_methods_that_a_library_made_for_a_class_of_the_program_have_no_lines(monkeypatch):
+    monkeypatch.syspath_prepend(str(INJECTED))
+    from deviate_runtime.diverging.lines import Lines
+
+    callers = types.SimpleNamespace(is_program=lambda frame: True)
+    lines = Lines(types.SimpleNamespace(process=types.SimpleNamespace(streams=types.SimpleNamespace(callers=callers))))
+    lines.diverging.attempt = lambda function, file: None
+    code = compile("x = 1", "<string>", "exec")
+    frames = [types.SimpleNamespace(f_code=code, f_globals=names) for names in ({"__file__": "train.py"}, {})]
+    # Text that is given to `python -c` is the program itself.
+    assert [lines.plan(frame) is False for frame in frames] == [True, False]
+
+
 def test_lines_rest_while_a_library_is_imported(monkeypatch):
     monkeypatch.syspath_prepend(str(INJECTED))
     from deviate_runtime.diverging.lines import Lines

@@ -205,6 +205,23 @@ def test_a_value_one_of_whose_attributes_is_read_is_followed_to_where_it_was_mad
     assert origins(run("f:1"), run("f:2")).at_operation(0, 4).line == 1
 
 
+def test_an_attribute_is_followed_to_the_method_that_gave_it_this_value():
+    made = Frame(n=1, f=1, parent=0, file="train.py", function="__init__")
+    read = Frame(n=6, f=2, parent=0, file="train.py", function="fold")
+
+    def run(value, *given):
+        lines = [statement(n, 3, writes={"self.name": each}, f=1) for n, each in zip((2, 4), given, strict=True)]
+        return [*lines, statement(7, 5, {"self.name": value}, f=2), statement(8, 9, {"one": "C"}, {"y": value})]
+
+    def found(*runs):
+        return origins(*(run(*each) for each in runs), (MAIN, made, read)).at_operation(2, 7)
+
+    first = found(("x", "x", "p"), ("y", "y", "q"))
+    assert (first.kind, first.line, first.function, first.name) == ("statement", 3, "__init__", "self.name")
+    # Another object's attribute of that name has another value.
+    assert found(("x", "m", "p"), ("y", "n", "q")).kind == "before"
+
+
 def test_what_a_function_returned_leads_into_it():
     inner = Frame(n=3, f=1, parent=0, file="data.py", function="load")
 

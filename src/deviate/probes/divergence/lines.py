@@ -234,7 +234,9 @@ class Lines:
             return self._at(frame, last, depth)
         if key.partition(".")[0] in self._parameters(frame) and frame.parent is not None:
             around = self.by_number[frame.parent]
-            return self._at(around, around.at(frame.began), depth, given=key)
+            found = self._at(around, around.at(frame.began), depth, given=key)
+            is_unknown = found is not None and found.kind == "before" and "." in key
+            return (self._put(frame, position, key, depth) or found) if is_unknown else found
         changed = self._changed(frame, position, key)
         if changed is not None:
             return self._at(*changed, depth)
@@ -257,6 +259,15 @@ class Lines:
                 return None
             if pair is not None and any(_is_changed(pair, name) for name in pair[0].reads):
                 return other, place
+        return None
+
+    def _put(self, frame: _Frame, position: int, key: str, depth: int) -> Origin | None:
+        """Return the origin of an attribute by the statement that, in each run, left the value that is read."""
+        read = self.pair(frame, position)
+        for other, place in self._before(frame.statements[position].begin - 1):
+            put = self.pair(other, place)
+            if read and put and all(put[run].writes.get(key) == read[run].reads[key] for run in (0, 1)):
+                return self._at(other, place, depth)
         return None
 
     def _agrees(self, frame: _Frame, position: int, root: str) -> bool:

@@ -144,8 +144,8 @@ def _origin_text(origin: Origin, code: str) -> str:
         values = f"is {origin.first} in one and {origin.second} in the other"
         return f"The runs first part at {place}: `{name}` {values}."
     if name:
-        return f"The runs first part at {place}: what it reads is equal, and `{name}` differs."
-    return f"The runs first part at {place}: what it reads is equal, and what it leaves differs."
+        return f"The runs first part at {place}: what is seen of what it reads is equal, and `{name}` differs."
+    return f"The runs first part at {place}: what is seen of what it reads is equal, and what it leaves differs."
 
 
 def _place(file: str, line: int) -> str:

@@ -142,6 +142,9 @@ class Lines:
         if code.co_name in COMPREHENSIONS or not self.callers.is_program(frame):
             return False
         file = code.co_filename
+        if file.startswith("<") and "__file__" in frame.f_globals:
+            # A method that a library made for a class of the program, such as one of a dataclass, has no lines.
+            return False
         if file not in self.statements:
             self.statements[file] = self.diverging.attempt(statement_lines, file) or {}
         return plan_of(code, self.statements[file])
