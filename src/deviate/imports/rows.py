@@ -82,8 +82,8 @@ def csv_rows(path: Path) -> list[Row]:
     repeated = sorted(name for name, times in Counter(names).items() if name and times > 1)
     if repeated:
         raise NotImportable(f"{path} has two columns named {repeated[0]!r}", hint="rename one of them")
-    first = [number(cells[0]) for cells in rows]
-    if not names[0] and (first[0] not in (0, 1) or None in first or sorted(set(first)) != first):
+    first = [math.nan if (value := number(cells[0])) is None else value for cells in rows]
+    if not names[0] and (first[0] not in (0, 1) or any(not one < two for one, two in pairwise(first))):
         # The names of rows, as pandas calls them; those that number the rows say nothing.
         names = ["Unnamed: 0", *names[1:]]
     are_values = [number(name) is not None for name in names]
