@@ -14,7 +14,6 @@ from deviate.core.experiment import IMPORTED, SCHEMA
 from deviate.core.shell_words import typed_line
 from deviate.facts.comparable import (
     Comparability,
-    Match,
     Pairing,
     RepeatedDraws,
     comparability,
@@ -212,7 +211,8 @@ def compare_sides(
     options = _with_reached(sides, options)
     matches = match_metrics(sides, options)
     # One side may know which values are better where another does not.
-    firsts = {match[0].name: _directed(match, options) for match in matches}
+    directed = (msgspec.structs.replace(match[0], direction=direction_of(match, options)) for match in matches)
+    firsts = {first.name: first for first in directed}
     rank = ranks(firsts.values())
     matches = sorted(matches, key=lambda match: rank(firsts[match[0].name]))
     claimed = named or _main([firsts[match[0].name] for match in matches], sides, options)
@@ -274,10 +274,6 @@ def compare_sides(
         if ranked
         else None,
     )
-
-
-def _directed(match: Match, options: ComparisonOptions) -> Sample:
-    return msgspec.structs.replace(match[0], direction=direction_of(match, options))
 
 
 def _main(samples: Sequence[Sample], sides: Sequence[Side], options: ComparisonOptions) -> list[str]:

@@ -107,7 +107,7 @@ def without_unset(results: ForeignResults) -> ForeignResults:
     """Leave out ``hp_metric`` of -1, which Lightning writes where a program gives no such metric, and addresses."""
     runs = [
         msgspec.structs.replace(
-            run, readings=[each for each in run.readings if not _is_unset(each)],
+            run, readings=[each for each in run.readings if each.value != -1 or not each.metric.endswith("hp_metric")],
             settings={_ADDRESS.sub("", name): _ADDRESS.sub("", word) for name, word in run.settings.items()},
             held=[_ADDRESS.sub("", name) for name in run.held],
         )
@@ -118,10 +118,6 @@ def without_unset(results: ForeignResults) -> ForeignResults:
 
 #: Where an object lay in memory, `<Logger object at 0x7f01>`, and what it had open, `<_io.TextIOWrapper name='a.txt'>`.
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+|(?<=TextIOWrapper) [^>]*")
-
-
-def _is_unset(reading: Reading) -> bool:
-    return reading.value == -1 and reading.metric.endswith("hp_metric")
 
 
 def named_broken(results: ForeignResults) -> ForeignResults:

@@ -515,7 +515,7 @@ def _read_files(sources: Sources, request: ImportRequest) -> ForeignResults:
         facts = {**in_name, **(beside(path) if are_apart else {}), **ended(path)}
         rows = shaped(rows, path.stem, request.table.runs_of)
         # A log's lines follow one another in time, so what no field counts is counted by its lines.
-        rows = _numbered_rows(rows) if kind == "log" else rows
+        rows = _numbered_rows(rows) if kind == "log" and request.table.rows != "runs" else rows
         tables.append(Table(label, [{**facts, **row} for row in rows]))
     if first is not None and not tables:
         raise first
@@ -594,7 +594,8 @@ def _pattern(found: Found, formats: str = "") -> str:
         forms = [f"--pattern {typed_word(form)}" for form in found.forms or [found.template]]
         behind = some_of([repr(text) for text in found.left_out], MOST_LEFT_OUT)
         rest = f"; it leaves out the numbers behind {behind}" if behind else ""
-        return f"type {' or '.join(forms[:MOST_LEFT_OUT])} to count such lines in their order{rest}"
+        typed = " or ".join(forms[:MOST_LEFT_OUT])
+        return f"type {typed} to count such lines in their order, with --set rows=runs if each is of a training{rest}"
     places, line = count(1), " ".join(found.sample.split()[:-1])
     form = re.sub(rf"(?<![\w.]){NUMBER}", lambda _: f"{{value {next(places)}}}", line)
     if "{value 6}" in form:

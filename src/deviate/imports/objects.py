@@ -161,8 +161,11 @@ MOST_PARTS = 1000
 
 def _unfolded(whole: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the rows of an object: one, or where lists in it are curves or of runs, those of the lists."""
-    leaves = flat(whole)
-    leaves = _listed(leaves)
+    told = [key for key, value in whole.items() if isinstance(value, list) and value and _are_objects(value)]
+    if len(told) == 1 and any(map(is_counter, whole[told[0]][0])):
+        # The epochs of a training stand in a list.
+        return [{**whole, told[0]: None, **row} for row in whole[told[0]]]
+    leaves = _listed(flat(whole))
     lists = {
         key: value
         for key, value in leaves.items()
@@ -330,7 +333,7 @@ def _equal_keys(whole: dict[str, Any]) -> tuple[str, list[str]]:
         return "", []
     names = {tuple(sorted(flat(value))) for value in inside}
     of_parts = [key for key in whole if split_of(key) or meaning_of(key) is not None or is_setting(key)]
-    if len(names) != 1 or 2 * len(of_parts) >= len(whole):
+    if len(names) != 1 or len(of_parts) == len(whole):
         return "", []
     own = {name.rpartition("/")[2] for name in names.pop()}
     is_of_results = any(meaning_of(name) is not None or name in SUMMARIES for name in own) and "values" not in own
@@ -359,7 +362,7 @@ def _series_rows(lists: dict[str, list[Any]], constant: dict[str, Any]) -> list[
         # What stands beside values and is no number, as their times do, is not of each row.
         constant = {key: value for key, value in constant.items() if key.rpartition("/")[0] not in groups}
         return [
-            {**constant, "metric": group, **{_singular(key): value for key, value in row.items()}}
+            {**constant, "metric": group, **{_SINGULAR.get(key, key): value for key, value in row.items()}}
             for group, columns in groups.items()
             for row in _transposed(columns)
         ]
@@ -382,8 +385,7 @@ def _is_axis(values: list[Any]) -> bool:
     return len(numbers) == len(values) > 2 and len(steps) == 1 and min(steps) > 0
 
 
-def _singular(key: str) -> str:
-    return {"values": "value", "steps": "step", "epochs": "epoch"}.get(key, key)
+_SINGULAR = {"values": "value", "steps": "step", "epochs": "epoch"}
 
 
 def _is_history(lists: dict[str, list[Any]]) -> bool:

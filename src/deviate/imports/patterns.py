@@ -10,6 +10,7 @@ from pathlib import Path
 from deviate.core.errors import BadOption, NotImportable
 from deviate.imports.roles import is_counter
 from deviate.imports.rows import PATIENCE, Row, check_text, read_bytes, time_limit
+from deviate.lexicon.words import split_of
 
 #: Processor seconds that a pattern may take on all lines.
 PATIENCE_IN_ALL = 30.0
@@ -111,7 +112,11 @@ def log_rows(path: Path, patterns: list[LinePattern]) -> list[Row]:
     """
     data = read_bytes(path)
     lines = [with_whole_counts(line) for line in data.decode("utf-8", "replace").split("\n")]
-    rows = list(_pattern_rows(lines, patterns))
+    found = list(_pattern_rows(lines, patterns))
+    heads = {head for head, _ in found}
+    # `evaluate: dev` and `evaluate: test` stand above lines of one form.
+    are_told = len(heads) > 1 and "" not in heads
+    rows = [{_called(name, head if are_told else ""): word for name, word in row.items()} for head, row in found]
     if not rows:
         # Only here: a crash leaves stray zero bytes in logs that are read all the same.
         check_text(path, data)
@@ -120,22 +125,28 @@ def log_rows(path: Path, patterns: list[LinePattern]) -> list[Row]:
     return rows
 
 
-def _pattern_rows(lines: list[str], patterns: list[LinePattern]) -> Iterator[Row]:
+def _called(name: str, head: str) -> str:
+    return name if name in RUN_FIELDS or is_counter(name) or split_of(name) else f"{head} {name}".strip()
+
+
+def _pattern_rows(lines: list[str], patterns: list[LinePattern]) -> Iterator[tuple[str, Row]]:
+    """Yield a row for each matching line, with the part of the data that the lines since the one before last name."""
     held: Row = {}
+    head = ""
     for line in lines:
         # Of a line that a progress bar redraws, every drawing is looked at and the last one that matches counts.
-        rows = [row for pattern in patterns if (row := _last_match(pattern, line))]
+        parts = line.split("\r")[::-1]
+        rows = [row for each in patterns if (row := next(filter(None, map(each.match, parts)), {}))]
         for row in rows:
             if any(name in row for name in RUN_FIELDS):
                 held = {}
             held.update({name: word for name, word in row.items() if name in RUN_FIELDS or is_counter(name)})
             values = {**held, **row}
             if values.keys() - held.keys():
-                yield values
-
-
-def _last_match(pattern: LinePattern, line: str) -> Row:
-    return next((row for part in reversed(line.split("\r")) if (row := pattern.match(part))), {})
+                yield head, values
+        # Words of paths, `train.log`, name no part.
+        words = re.findall(r"(?<![\w./\\-])[A-Za-z]+(?![\w./\\-])", line)
+        head = "" if rows else next(filter(split_of, words[::-1]), head)
 
 
 #: A count with commas, ``iter: 121,400``.

@@ -82,9 +82,14 @@ def csv_rows(path: Path) -> list[Row]:
     repeated = sorted(name for name, times in Counter(names).items() if name and times > 1)
     if repeated:
         raise NotImportable(f"{path} has two columns named {repeated[0]!r}", hint="rename one of them")
+    first = [math.nan if (value := number(cells[0])) is None else value for cells in rows]
+    if not names[0] and (first[0] not in (0, 1) or any(not one < two for one, two in pairwise(first))):
+        # The names of rows, as pandas calls them; those that number the rows say nothing.
+        names = ["Unnamed: 0", *names[1:]]
     are_values = [number(name) is not None for name in names]
     if any(are_values) and are_values == [number(cell) is not None for cell in rows[0]]:
-        raise NotImportable(f"{path} has no names of columns in its first line", hint="add a line: seed,accuracy")
+        line = delimiter.join(["epoch", *(f"value {place}" for place in range(2, len(names) + 1))])
+        raise NotImportable(f"{path} has no names of columns in its first line", hint=f"add a line such as {line}")
     longer = next((cells for cells in rows if any(cells[len(names) :])), None)
     if longer is not None:
         # Nothing shows which column has no name.

@@ -65,7 +65,7 @@ from deviate.imports.trainings import (
     split_trainings,
     training_label,
 )
-from deviate.lexicon.words import is_in_settings, plain, split_of, words_of
+from deviate.lexicon.words import is_in_settings, meaning_of, plain, split_of, words_of
 
 # Which columns of a table hold the values of metrics.
 
@@ -526,7 +526,8 @@ def shaped(rows: list[Row], stem: str, runs_of: str) -> list[Row]:
     if len(numbered) > 1:
         raise BadOption(
             f"the columns {numbered[0]!r} to {numbered[-1]!r} look like runs",
-            hint="name their metric: --set 'columns_are_runs=val acc'",
+            hint="name their metric: --set 'columns_are_runs=val acc'"
+            + "".join(f", with --experiment-column {typed_word(name)}" for name in named[:1] if len(rows) > 1),
         )
     return rows
 
@@ -551,7 +552,8 @@ def _by_runs(rows: list[Row]) -> Iterator[Row]:
 def _name_rows(column: str, rows: list[Row]) -> bool:
     """Tell whether a column has another word in each row: the names of metrics."""
     words = [row.get(column, "") for row in rows]
-    return len(set(words)) == len(words) and all(number(word or "0") is None for word in words)
+    known = "metric" in plain(column) or any(meaning_of(word) is not None for word in words)
+    return known and len(set(words)) == len(words) and all(number(word or "0") is None for word in words)
 
 
 def _check_columns(columns: list[str]) -> None:
@@ -573,12 +575,15 @@ def _check_columns(columns: list[str]) -> None:
 
 
 def _unpivoted(rows: list[Row], metric: str) -> list[Row]:
-    counting = {name for row in rows for name in row if is_counter(name)}
+    runs = [name for name in columns_of(rows) if _RUN_COLUMN.fullmatch(name)]
+    # Beside columns of runs, the others are of each row: recipes, settings and what summarises the runs.
+    beside = [name for name in columns_of(rows) if is_counter(name) or (len(runs) > 1 and name not in runs)]
+    of_row = [name for name in beside if plain(name) not in SUMMARIES]
     return [
-        {RUN: name, METRIC: metric, VALUE: word, **{key: row[key] for key in counting if key in row}, **_set_in(name)}
+        {RUN: name, METRIC: metric, VALUE: word, **{key: row[key] for key in of_row if key in row}, **_set_in(name)}
         for row in rows
         for name, word in row.items()
-        if name not in counting
+        if name not in beside
     ]
 
 

@@ -429,7 +429,8 @@ def test_values_within_an_iteration_but_the_last_are_said_to_be_left_out(log):
 def test_the_form_shown_tells_what_it_leaves_out(log):
     with pytest.raises(NotImportable) as refused:
         read(log("".join(f"Acc 0.8{k} | Rog 0.7{k} | F1 0.6{k}\n" for k in range(4))))
-    assert refused.value.hint.endswith("to count such lines in their order; it leaves out the numbers behind 'Rog'")
+    assert "to count such lines in their order, with --set rows=runs if each is" in refused.value.hint
+    assert refused.value.hint.endswith("; it leaves out the numbers behind 'Rog'")
 
 
 def test_a_counter_that_stands_still_is_no_field_of_the_form_that_is_shown(log):
@@ -493,3 +494,23 @@ def test_a_line_of_a_log_is_no_head_of_a_table(log, line):
     text = f"{line}\n" + "".join(f"Epoch {k} || Loss: 0.{9 - k}1\n" for k in range(6))
     text += "".join("lr_mult: 1\n" for _ in range(80))
     assert values(read(log(text)), "Loss") == {"train.log": [0.91, 0.81, 0.71, 0.61, 0.51, 0.41]}
+
+
+def test_lines_of_one_form_are_of_the_part_that_a_line_above_names(log):
+    text = "".join(
+        f"10:0{k} log/train.log evaluate: {part}\nseen 900 tokens\n10:0{k} log/train.log accuracy: 0.{k}{place}\n"
+        for k in range(3)
+        for place, part in enumerate(("dev", "test"))
+    )
+    results = read(log(text), patterns=["accuracy: {accuracy}"])
+    assert values(results, "dev accuracy") == {"train.log": [0.0, 0.10, 0.20]}
+    assert values(results, "test accuracy") == {"train.log": [0.01, 0.11, 0.21]}
+
+
+def test_lines_that_a_pattern_reads_may_each_be_of_a_training(log):
+    text = "".join(f"trial done <val/acc={value}>\n" for value in (0.5, 0.7))
+    with pytest.raises(NotImportable) as refused:
+        read(log(text))
+    assert re.search(r"<val/acc={val/acc}.*--set rows=runs", refused.value.hint)
+    results = read(log(text), patterns=["<val/acc={val/acc}"], rows="runs")
+    assert values(results, "val/acc") == {"row 1": [0.5], "row 2": [0.7]}

@@ -1004,3 +1004,43 @@ def test_a_table_of_data_within_a_log_is_not_read(table):
     text = "subset | ids | images\n-----\ntrain | 7 | 9\n" + "".join(f"epoch {e} loss {9 - e}.5\n" for e in range(9))
     (run,) = read(table(text, "train_log.txt")).runs
     assert {each.metric for each in run.readings} == {"loss"}
+
+
+@pytest.mark.parametrize(("first", "names"), [("base ours", True), ("80000 5000", True), ("0 1", False)])
+def test_a_nameless_first_column_names_rows_unless_it_numbers_them(table, first, names):
+    rows = "".join(f"{word},0.{place}5\n" for place, word in enumerate(first.split(), 5))
+    results = read(table(f",acc\n{rows}"), rows="runs")
+    assert [run.settings.get("Unnamed: 0") for run in results.runs] == (first.split() if names else [None, None])
+
+
+def test_rows_of_recipes_with_a_column_a_seed_keep_what_names_them(table):
+    path = table("params,seed_0,seed_1,mean,std\n100,0.5,0.6,0.55,0.05\n900,0.7,0.8,0.75,0.05\n")
+    with pytest.raises(BadOption) as refused:
+        read(path)
+    assert refused.value.hint == "name their metric: --set 'columns_are_runs=val acc', with --experiment-column params"
+    results = read(path, runs_of="val acc", experiment="params")
+    assert {run.group for run in results.runs} == {"100", "900"}
+    assert {reading.metric for run in results.runs for reading in run.readings} == {"val acc"}
+
+
+def test_rows_of_methods_are_no_metrics(table):
+    with pytest.raises(BadOption, match="look like runs"):
+        read(table("method,seed_0,seed_1\nbase,0.5,0.6\nours,0.7,0.8\n"))
+
+
+def test_trainings_in_a_list_keep_their_epochs(table):
+    trainings = [
+        {"ratio": f"{k}pct", "epochs_run": [{"epoch": e, "train_acc": k / 10 + e / 100} for e in (1, 2, 3)]}
+        for k in (1, 2)
+    ]
+    results = read(table(json.dumps(trainings), "summary.json"), experiment="ratio")
+    assert [[reading.value for reading in run.readings] for run in results.runs] == [
+        pytest.approx([0.11, 0.12, 0.13]),
+        pytest.approx([0.21, 0.22, 0.23]),
+    ]
+
+
+def test_keys_some_of_which_are_names_of_metrics_may_be_recipes(table):
+    parts = {name: {"mean": 0.7, "std": 0.02, "n": 5} for name in ("ce", "focal_loss", "dice", "plain")}
+    with pytest.raises(NotRuns, match="4 rows"):
+        read(table(json.dumps(parts), "summary.json"))

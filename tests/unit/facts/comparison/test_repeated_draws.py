@@ -142,3 +142,14 @@ def test_a_gpu_on_one_side_alone_is_a_difference():
     first, second = (structs.replace(each, environment=part) for each, part in zip(sides(), (gpu, cpu), strict=True))
     (part,) = compare([first, second]).comparability.environments
     assert (part.name, part.values) == ("gpu.names", {first.label: "A100", second.label: "none"})
+
+
+def test_runs_of_other_seeds_are_no_pairs():
+    def seeded(label, seeds):
+        return side(
+            label, labels={run: f"seed {seed}" for run, seed in enumerate(seeds)}, prints={run: {} for run in range(3)}
+        )
+
+    base, other, same = seeded("base", [0, 1, 2]), seeded("other", [7, 8, 9]), seeded("same", [1, 2, 0])
+    assert pair_runs(base, other, "on").pairs == []
+    assert pair_runs(base, same, "on").pairs == [(0, 2), (1, 0), (2, 1)]
