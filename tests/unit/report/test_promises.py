@@ -36,7 +36,7 @@ def test_a_kept_promise_is_no_warning(variant):
 def test_what_varied_and_was_held_is_told_by_name():
     (variant,) = document("init", cases.proven("init", 3)).variants
     assert variant.proven == [
-        "By fingerprints of 3 runs: Varied: initialisation. Held: data order, dropout, data draws."
+        "By fingerprints of 3 runs: Varied: initialisation. Held: data order, stochastic layers, data draws."
     ]
     evidence = {each.name: (each.meant, each.found) for each in variant.evidence}
     assert evidence["init"] == ("varies", "varied")

@@ -182,7 +182,8 @@ def test_what_fingerprints_show_of_runs_as_they_are():
     _, facts, _ = told("as-is")
     evidence = [each("init", "varied"), each("shuffle", "identical"), each("layers", "unknown")]
     assert evidence_sentences(structs.replace(facts.facts, evidence=evidence)) == [
-        "By fingerprints of 5 runs: As it is, varied: initialisation. As it is, the same: data order. Unknown: dropout."
+        "By fingerprints of 5 runs: As it is, varied: initialisation. As it is, the same: data order. "
+        "Unknown: stochastic layers."
     ]
 
 

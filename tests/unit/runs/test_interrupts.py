@@ -60,6 +60,15 @@ except KeyboardInterrupt as stop:
     assert (done.returncode, done.stdout, done.stderr) == (-number, "in order 1 cleared ", "")
 
 
+@pytest.fixture
+def as_a_notebook():
+    """Take Ctrl-C for an exception, as Python does that a person started."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("as_a_notebook")
 def test_handlers_are_the_callers_again_in_whatever_order_they_were_taken():
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     with contextlib.ExitStack() as first, contextlib.ExitStack() as second:
