@@ -109,6 +109,7 @@ COMPARISONS = {
     "two/terminal-80.txt": "baseline proposed",
     "two/terminal-120.txt": "baseline proposed",
     "two/terminal-60.txt": "baseline proposed",
+    "two/terminal-100.txt": "baseline proposed",
     "two/tests-100.txt": "baseline proposed --metric 'test acc' -v --level 0.9 --level 0.95 --level 0.99",
     "paired/tests-100.txt": "pair-a pair-b --metric 'test acc' -v",
     "two/terminal-colours.txt": "baseline proposed",
@@ -175,6 +176,8 @@ COMPARISONS = {
 GATES = {
     "pass/terminal-80.txt": "proposed --against baseline --metric 'test acc' --max-drop 0.5",
     "pass/terminal-120.txt": "proposed --against baseline --metric 'test acc' --max-drop 0.5",
+    "pass/terminal-60.txt": "proposed --against baseline --metric 'test acc' --max-drop 0.5",
+    "pass/terminal-100.txt": "proposed --against baseline --metric 'test acc' --max-drop 0.5",
     "pass/gate.json": "proposed --against baseline --metric 'test acc' --max-drop 0.5 --json",
     "pass/relative.txt": "proposed --against baseline --metric 'test acc' --max-drop 2% --set alpha=0.01",
     "pass/paired.txt": "pair-b --against pair-a --metric 'test acc' --max-drop 0.1",

@@ -88,6 +88,13 @@ def test_an_experiment_is_indexed_by_metric(experiment):
         experiment["f1"]
 
 
+def test_a_variant_shows_its_metrics(experiment):
+    variant = experiment.variants["everything"]
+    assert variant["train loss"].spread.mean == variant.metrics[1].spread.mean == pytest.approx(0.2)
+    assert "3 of 3 runs completed" in repr(variant)
+    assert "<td>train loss" in variant._repr_html_()
+
+
 def test_a_plot_is_that_of_the_report(experiment):
     assert experiment.plot().to_dict()["title"] == ["Test acc (last): each dot one run; bar: mean, 95% CI"]
     assert experiment.plot("train loss").to_dict()["title"] == [

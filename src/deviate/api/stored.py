@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from deviate.api.keywords import known_keywords
@@ -17,9 +18,8 @@ if TYPE_CHECKING:
 
     from deviate.core.experiment import Experiment
     from deviate.facts.experiment import ExperimentFacts
-    from deviate.facts.variant import VariantFacts
     from deviate.facts.weights import RunWeights
-    from deviate.report.views import View
+    from deviate.report.views import VariantView, View
     from deviate.report.writers.notebook import Figures
     from deviate.stats.curves import CurveBand, Parting
 
@@ -35,14 +35,19 @@ _WANTING = {
 }
 
 
-class _Variants(dict[str, "VariantFacts"]):
+class _Variants(dict[str, "VariantView"]):
     """Variants by name; others names of theirs are taken, too."""
 
-    def __init__(self, folder: ExperimentFolder, variants: Sequence[VariantFacts]) -> None:
-        super().__init__({each.variant: each for each in variants})
+    def __init__(self, folder: ExperimentFolder, facts: ExperimentFacts) -> None:
+        from deviate.report.topics.experiment import variant_page
+        from deviate.report.views import VariantView
+
+        super().__init__(
+            {each.variant: VariantView(each, partial(variant_page, each, facts)) for each in facts.variants}
+        )
         self._folder = folder
 
-    def __missing__(self, name: str) -> VariantFacts:
+    def __missing__(self, name: str) -> VariantView:
         from deviate.facts.stored import choose_variant
 
         return self[choose_variant(self._folder, list(self), name)]
@@ -72,9 +77,9 @@ class StoredExperiment:
         return self.folder.read_experiment()
 
     @property
-    def variants(self) -> Mapping[str, VariantFacts]:
+    def variants(self) -> Mapping[str, VariantView]:
         """What is known of each variant, by its name or by what varied in words: ``variants["init"].sd``."""
-        return _Variants(self.folder, self.report(curves=False).facts.variants)
+        return _Variants(self.folder, self.report(curves=False).facts)
 
     @known_keywords()
     def records(self, *, include_failed: bool = False) -> pd.DataFrame:

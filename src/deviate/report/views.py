@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from deviate.facts.experiment import ExperimentFacts
     from deviate.facts.gate import Gate
     from deviate.facts.grid import Grid
+    from deviate.facts.metric import MetricSpread
     from deviate.facts.plan import Plan
     from deviate.observe.identity import RunValues
     from deviate.report.figures import Figure
@@ -65,6 +66,13 @@ class View(Generic[Facts]):
         from deviate.report.writers.notebook import Figures
 
         return Figures(self.drawn())
+
+
+class VariantView(View["VariantFacts"]):
+    """One variant of an experiment; ``variant["test loss"]`` has all of one metric."""
+
+    def __getitem__(self, metric: str) -> MetricSpread:
+        return self.facts[metric]
 
 
 class ComparisonView(View["Comparison"]):

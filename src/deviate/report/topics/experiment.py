@@ -13,6 +13,7 @@ from deviate.core.shell_words import typed_word
 from deviate.facts.curves import Curves
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.sources import SpreadAcross
+from deviate.facts.variant import VariantFacts
 from deviate.report.page import Block, Facts, Fold, Page, Reader, Section, Sentences, Table
 from deviate.report.topics import (
     answer,
@@ -138,6 +139,12 @@ def experiment_page(facts: ExperimentFacts, reader: Reader, curves: Curves | Non
         sections=sections,
         runs=runs.cards(facts) if reader == "full" else [],
     )
+
+
+def variant_page(variant: VariantFacts, facts: ExperimentFacts, reader: Reader) -> Page:
+    """Make the table of the metrics of one variant."""
+    section = Section(slug="variant", blocks=metrics.brief_metrics(variant, facts))
+    return Page(title=facts.experiment, subtitle=variant.variant, reader=reader, sections=[section])
 
 
 # Facts in which what varied is called as people read it; `deviate.core.factors` takes both spellings.
