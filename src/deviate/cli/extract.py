@@ -348,7 +348,8 @@ def _listing(project: Path, findings: Findings) -> list[str]:
     lines += _draw_lines(findings.draws)
     others = [metric for metric in findings.metrics if not metric.selected]
     lines += [f"not selected  {m.name}  {m.file}:{m.line}  ({m.why})" for m in others]
-    lines += [f"rejected  {r.variable}  {r.file}:{r.line}  ({r.reason})" for r in findings.rejected]
+    # Why each is no metric is in JSON: reading tells one from another by rules, which no run proves.
+    lines += [f"left out  {each.variable}  {each.file}:{each.line}" for each in findings.rejected]
     lines += [f"outside     {file}  (read: an import may lead there)" for file in findings.outside]
     lines += [f"unreadable  {u.file}:{u.line}  {u.error}" for u in findings.unreadable]
     return lines
@@ -430,7 +431,7 @@ def review_metrics(project: Path, findings: Findings, answer: Callable[[Review],
         for index, metric in enumerate(metrics)
     ]  # fmt: skip
     lines += [
-        Line(each.name or each.variable, each.variable, f"{each.file}:{each.line}", taken=False, reason=each.reason)
+        Line(each.name or each.variable, each.variable, f"{each.file}:{each.line}", taken=False, reason="left out")
         for each in findings.rejected
     ]
     add = functools.partial(_added_line, project, findings)
