@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from deviate.facts.grid import Grid
     from deviate.facts.metric import MetricSpread
     from deviate.facts.plan import Plan
+    from deviate.facts.variant import VariantFacts
     from deviate.observe.identity import RunValues
     from deviate.report.figures import Figure
     from deviate.report.writers.notebook import Figures
@@ -70,6 +71,8 @@ class View(Generic[Facts]):
 
 class VariantView(View["VariantFacts"]):
     """One variant of an experiment; ``variant["test loss"]`` has all of one metric."""
+
+    facts: VariantFacts
 
     def __getitem__(self, metric: str) -> MetricSpread:
         return self.facts[metric]
