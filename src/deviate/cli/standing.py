@@ -128,7 +128,7 @@ def next_steps(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], mos
     from deviate.cli.printing import steps as printed
 
     newest, *others = newest_first(overviews)
-    folder, newest_name = workspace.experiment(newest["name"]), typed_word(newest["name"])
+    folder = workspace.experiment(newest["name"])
     completed = [workspace.experiment(each["name"]) for each in (newest, *others) if any(each["completed"].values())]
     steps = [
         *(
@@ -140,10 +140,16 @@ def next_steps(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], mos
         *([] if newest["running"] else _missing_runs(folder)),
         *(_best_cell(workspace, completed) or _two_recipes(completed)),
         *_second(completed),
-        *([(f"how much do runs of {folder.name} differ?", f"deviate report {newest_name}")] * folder.has_completed()),
+        *_report(folder),
         *(_plan(completed[-1]) if completed[1:] else []),
     ]
     return printed(steps[:most])
+
+
+def _report(folder: ExperimentFolder) -> list[tuple[str, str]]:
+    if not folder.has_completed():
+        return []
+    return [(f"how much do runs of {folder.name} differ?", f"deviate report {typed_word(folder.name)}")]
 
 
 def _plan(folder: ExperimentFolder) -> list[tuple[str, str]]:

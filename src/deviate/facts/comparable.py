@@ -151,7 +151,7 @@ def pair_runs(a: Side, b: Side, mode: PairingMode) -> Pairing:
     same seed into other draws.
     """
     by_name = _namesakes(a, b)
-    # Where seeds are told on both sides and none is on both, no two runs belong together.
+    # No two runs belong together where both sides tell their seeds and have none in common.
     seeded = all(side.labels and all(label.startswith("seed ") for label in side.labels.values()) for side in (a, b))
     partners = by_name or [(index, index) for index in sorted(a.prints.keys() & b.prints.keys()) if not seeded]
     runs = max(len(a.prints), len(b.prints))

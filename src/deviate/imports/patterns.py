@@ -144,9 +144,11 @@ def _pattern_rows(lines: list[str], patterns: list[LinePattern]) -> Iterator[tup
             values = {**held, **row}
             if values.keys() - held.keys():
                 yield head, values
-        # Words of paths, `train.log`, name no part.
-        words = re.findall(r"(?<![\w./\\-])[A-Za-z]+(?![\w./\\-])", line)
-        head = "" if rows else next(filter(split_of, words[::-1]), head)
+        head = "" if rows else next(filter(split_of, _WORD.findall(line)[::-1]), head)
+
+
+#: Words of paths, ``train.log``, name no part of the data.
+_WORD = re.compile(r"(?<![\w./\\-])[A-Za-z]+(?![\w./\\-])")
 
 
 #: A count with commas, ``iter: 121,400``.

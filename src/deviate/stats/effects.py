@@ -16,6 +16,7 @@ from deviate.stats.paired_tests import paired_t
 from deviate.stats.results import (
     VERDICT_RUNS,
     Effect,
+    StudentT,
     Tested,
     TwoSamples,
     one_sided,
@@ -176,15 +177,14 @@ def _interval(both: TwoSamples, level: float, method: str, *, paired: bool, perm
     if reason := _why_untestable(both, paired=paired):
         return Interval(level=level, method=method, reason=reason)
     student = student_of_one(both.a - both.b) if paired else student_of_two(both.a, both.b)
-    every = [student.ends(level), *([_permuted_ends(both, level)] if permuted else [])]
+    every = [student.ends(level), *([_permuted_ends(both, student, level)] if permuted else [])]
     low, high = both.back(min(low for low, _ in every)), both.back(max(high for _, high in every))
     if not (math.isfinite(low) and math.isfinite(high)):
         return Interval(level=level, method=method, reason="an end is larger than a 64-bit float can hold")
     return Interval(low=low, high=high, level=level, method=method)
 
 
-def _permuted_ends(both: TwoSamples, level: float) -> tuple[float, float]:
-    student = student_of_two(both.a, both.b)
+def _permuted_ends(both: TwoSamples, student: StudentT, level: float) -> tuple[float, float]:
     lowest, highest = arranged_welch(both).limits(level)
     return student.value - highest * student.error, student.value - lowest * student.error
 

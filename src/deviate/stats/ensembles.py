@@ -10,14 +10,13 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from deviate.stats.churn import churn
 from deviate.stats.curves import REPORTS
 from deviate.stats.intervals import CHI_SQUARE, DEFAULT_LEVEL, Interval, cautious_sd_interval, check_level, sd_factors
 from deviate.stats.pairs import Estimate, unknown
 from deviate.stats.predictions import Integers, checked_targets, checked_values, coded, correctness
-from deviate.stats.results import Effect, quiet
+from deviate.stats.results import Effect, quiet, student_of_one
 from deviate.stats.spread import Floats, spread
 
 #: Ensembles of one size that are made where the caller names no number.
@@ -524,9 +523,7 @@ def sd_ratio_of_pairs(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) 
     if n < 3 or not np.isfinite([whole, *left_out]).all():
         reason = "an interval needs three runs or more" if n < 3 else "without some run all others gave the same value"
         return Effect(value=value, interval=Interval(level=level, method=JACKKNIFE, reason=reason))
-    pseudo = n * whole - (n - 1) * left_out
-    half = float(special.stdtrit(n - 1, (1 + level) / 2) * pseudo.std(ddof=1)) / math.sqrt(n)
-    low, high = (math.exp(float(pseudo.mean()) + sign * half) for sign in (-1, 1))
+    low, high = map(math.exp, student_of_one(n * whole - (n - 1) * left_out).ends(level))
     return Effect(value=value, interval=Interval(low=low, high=high, level=level, method=JACKKNIFE))
 
 

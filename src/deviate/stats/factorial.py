@@ -25,7 +25,7 @@ from scipy import special
 
 from deviate.core.experiment import Direction
 from deviate.stats.intervals import CHI_SQUARE, DEFAULT_LEVEL, Interval, sd_factors
-from deviate.stats.results import Effect, Tested, outcome, quiet, unknown_effect
+from deviate.stats.results import Effect, Tested, outcome, quiet, student_of_one, unknown_effect
 from deviate.stats.spread import Floats, common_scale, finite_sample, is_identical
 
 #: Level of the interval of partial eta squared: with 0.9 it leaves out 0 where F is beyond its 5 % point [1]_.
@@ -454,9 +454,9 @@ def split_difference(
     means = np.array([y.mean() - x.mean() for x, y in zip(first, second, strict=True)])
     if means.size < 2 or is_identical(means):
         return None
-    half = float(special.stdtrit(means.size - 1, (1 + level) / 2)) * float(means.std(ddof=1)) / math.sqrt(means.size)
-    value = float(means.mean())
-    return Effect(value=value, interval=Interval(low=value - half, high=value + half, level=level, method=OVER_SPLITS))
+    student = student_of_one(means)
+    low, high = student.ends(level)
+    return Effect(value=student.value, interval=Interval(low=low, high=high, level=level, method=OVER_SPLITS))
 
 
 def _nested(cells: Sequence[Floats], level: float) -> SplitSpread:
