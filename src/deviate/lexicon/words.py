@@ -438,6 +438,7 @@ def is_schedule(text: str) -> bool:
     return is_named and not is_metric_word(text)
 
 
+@lru_cache(maxsize=20_000)
 def split_of(text: str) -> str:
     """Find which part of the data a text speaks of: ``train``, ``val``, ``test``, ``eval`` or nothing."""
     return next((_SPLITS[word] for word in words_of(text) if word in _SPLITS), "")
