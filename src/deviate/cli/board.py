@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from rich.cells import cell_len
 
-from deviate.cli.printing import columns_of, cut, terminal_width
+from deviate.cli.printing import columns_of, cut, folded, terminal_width
 from deviate.core.errors import DeviateError
 from deviate.core.experiment import AT, IMPORTED
 from deviate.core.factors import DEFAULT_VARIANT, plain_name
@@ -42,7 +42,20 @@ def project_board(workspace: Workspace, overviews: Sequence[Mapping[str, Any]]) 
     name = leading_metric(summaries)
     found = entries(overviews, summaries, name)
     head = head_text(name, found)
-    return board_lines(found, terminal_width() or FULL_WIDTH, head, datetime.now().astimezone())
+    lines = board_lines(found, terminal_width() or FULL_WIDTH, head, datetime.now().astimezone())
+    return [*lines, *compared_lines(found, overviews)]
+
+
+def compared_lines(found: Sequence[Entry], overviews: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Say which experiments were compared, each two once, in the order of the table; nothing where none were."""
+    partners = {facts["name"]: set(facts["compared_with"]) for facts in overviews}
+    said = []
+    for each in found:
+        if others := partners.pop(each.name):
+            said.append(f"{clean(each.name)} with {', '.join(map(clean, sorted(others)))}")
+        for left in partners.values():
+            left.discard(each.name)
+    return folded([("compared:", "; ".join(said))]) if said else []
 
 
 def newest_first(overviews: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

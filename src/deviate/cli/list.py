@@ -22,8 +22,8 @@ def command(as_json: bool) -> None:
     """List the experiments of this project, the best first.
 
     Mean and SD are of the metric that leads most reports, see `main` of deviate.toml. A line is the 95% interval of
-    the mean, to scale. Behind a name stands what its command has and others lack. An experiment that cannot be read,
-    since a file was damaged, is listed last, with the reason.
+    the mean, to scale. Behind a name stands what its command has and others lack; below the table, which ones were
+    compared. An experiment that cannot be read, since a file was damaged, is listed last, with the reason.
 
     `deviate rm` removes one, `deviate mv` gives it another name, and `deviate prune` frees what its runs saved.
     """

@@ -130,6 +130,7 @@ def next_steps(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], mos
     newest, *others = newest_first(overviews)
     folder = workspace.experiment(newest["name"])
     completed = [workspace.experiment(each["name"]) for each in (newest, *others) if any(each["completed"].values())]
+    grid = _grid_run(workspace, {folder.name for folder in completed})
     steps = [
         *(
             ("what are they doing?", f"deviate watch {typed_word(each['name'])}")
@@ -138,7 +139,10 @@ def next_steps(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], mos
         ),
         *(_failed(folder) if not folder.has_completed() else []),
         *([] if newest["running"] else _missing_runs(folder)),
-        *(_best_cell(workspace, completed) or _two_recipes(completed)),
+        *(
+            _best_cell(workspace, grid, completed)
+            or _two_recipes([each for each in completed if not _is_in(each, grid)])
+        ),
         *_second(completed),
         *_report(folder),
         *(_plan(completed[-1]) if completed[1:] else []),
@@ -188,7 +192,7 @@ def following(folder: ExperimentFolder) -> list[tuple[str, str]]:
             if (its.entry, [*its.planned]) == (experiment.entry, [DEFAULT_VARIANT]) and name != folder.name:
                 others += [(AT not in name, datetime.fromisoformat(its.created).astimezone(), name, other)]
     completed = [folder, *(recipe for *_, recipe in sorted(others, reverse=True) if recipe.has_completed())]
-    return _two_recipes(completed) or _second([folder])
+    return _two_recipes(completed) or _second(completed) or _plan(folder)
 
 
 def _second(completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
@@ -210,14 +214,32 @@ def _second(completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
     ]
 
 
-def _best_cell(workspace: Workspace, completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
-    grid = _grid_run(workspace, {folder.name for folder in completed})
-    return [("which cell of the grid is best?", f"deviate compare {typed_word(grid)}")] if grid else []
+def _is_in(folder: ExperimentFolder, grid: str) -> bool:
+    from deviate.core.experiment import AT
+
+    return bool(grid) and folder.name.startswith(f"{grid}{AT}")
+
+
+def _best_cell(workspace: Workspace, grid: str, completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
+    if not grid or _is_compared(workspace, grid, {folder.name: folder for folder in completed}):
+        return []
+    return [("which cell of the grid is best?", f"deviate compare {typed_word(grid)}")]
+
+
+def _is_compared(workspace: Workspace, grid: str, completed: Mapping[str, ExperimentFolder]) -> bool:
+    """Tell whether the cells of a grid were compared with the runs that they have."""
+    from deviate.store.looks import ComparedSide, grid_side, read_looks
+
+    cells = [completed[cell.name] for cell in _cells(workspace) if cell.entry.name == grid and cell.name in completed]
+    runs = [sorted(_runs(cell)) for cell in cells]
+    side = grid_side(ComparedSide(name, variant, created) for (name, created, variant, _), *_ in runs)
+    return any(look.runs_a == [*map(len, runs)] for look in read_looks(workspace, side, side, "grid").looks)
 
 
 def _two_recipes(completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
     """Return the command that compares two recipes of those with completed runs; none where there are not two.
 
+    None either where both were compared with the runs that they have: each further look makes a claim harder.
     The first of `completed` is one of them if it can be. The worse one is typed first.
     """
     known = {folder.name: folder.read_experiment() for folder in completed[:LISTED]}
@@ -228,10 +250,33 @@ def _two_recipes(completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]
     others = [(a, b) for b, a in pairs if known[a.name].command != known[b.name].command]
     same = [(a, b) for b, a in pairs if known[a.name].command == known[b.name].command]
     pair = next((pair for pair in [*others, *same] if _are_comparable(*pair)), None)
-    if pair is None:
+    if pair is None or {folder.name for folder in pair} <= _compared(completed):
         return []
     worse, better = (each.name for each in _by_value(*pair))
     return [(f"is {better} better than {worse}?", f"deviate compare {typed_line((worse, better))}")]
+
+
+def _compared(completed: Sequence[ExperimentFolder]) -> set[str]:
+    """Return the names of the experiments of which every completed run was compared with those of another."""
+    from deviate.store.folders import Workspace
+    from deviate.store.looks import comparisons
+
+    seen = {
+        (side.experiment, side.created, side.variant, run)
+        for looks in comparisons(Workspace(completed[0].project))
+        for look in looks.looks
+        for side, runs in ((looks.a, look.runs_a), (looks.b, look.runs_b))
+        for run in runs
+    }
+    return {folder.name for folder in completed if _runs(folder) <= seen}
+
+
+def _runs(folder: ExperimentFolder) -> set[tuple[str, str, str, int]]:
+    """Return the completed runs of the variant that an experiment is compared by, as comparisons record them."""
+    experiment, runs = folder.read_experiment(), [each.run for each in folder.completed_runs()]
+    created = "" if experiment.imported else experiment.created
+    main = DEFAULT_VARIANT if DEFAULT_VARIANT in experiment.planned else next(iter(experiment.planned))
+    return {(folder.name, created, main, run.index) for run in runs if run.variant == main}
 
 
 def _by_value(*pair: ExperimentFolder) -> tuple[ExperimentFolder, ...]:

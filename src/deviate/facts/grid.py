@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from deviate.core.errors import BadOption
-from deviate.core.experiment import AT, SCHEMA, Direction, Kind
+from deviate.core.experiment import SCHEMA, Direction, Kind
 from deviate.core.secrets import mask_words
 from deviate.core.shell_words import typed_line
 from deviate.facts.comparable import (
@@ -26,6 +25,7 @@ from deviate.facts.comparable import (
 )
 from deviate.facts.compared_metric import Adjusted, adjust_families, is_measured_time
 from deviate.facts.comparison_options import ComparisonOptions, check_options, comparison_command
+from deviate.facts.looks import recorded_side
 from deviate.facts.metric import MetricSpread, measured_sample
 from deviate.facts.side import Side, read_sides, remember_typed
 from deviate.lexicon.words import words_of
@@ -48,7 +48,7 @@ from deviate.stats.results import VERDICT_RUNS, Effect, Tested, fewest_runs
 from deviate.stats.tests import brown_forsythe_of_all
 from deviate.store.folders import Workspace
 from deviate.store.locks import locked_looks
-from deviate.store.looks import ComparedSide, RecordedLooks, add_look, read_looks
+from deviate.store.looks import RecordedLooks, add_look, grid_side, read_looks
 
 #: Words of a factor whose levels are draws of the data, not choices of the user.
 SPLITS = {"split", "splits", "fold", "folds", "partition", "data"}
@@ -589,15 +589,9 @@ def _present(workspace: Workspace, cells: Sequence[Cell]) -> tuple[list[Cell], l
 
 
 def _recorded(workspace: Workspace, sides: Sequence[Side]) -> RecordedLooks:
-    """Read the earlier looks at these cells, however they were named; other cells are another question."""
-    made = "\n".join(_identity(side) for side in sides)
-    grid = ComparedSide("grid", hashlib.sha256(made.encode()).hexdigest()[:24])
+    """Read the earlier looks at these cells."""
+    grid = grid_side(recorded_side(side) for side in sides)
     return read_looks(workspace, grid, grid, "grid")
-
-
-def _identity(side: Side) -> str:
-    """Return what stays of a cell where it is renamed; results that were imported are known by their name alone."""
-    return f"{side.experiment.partition(AT)[2] if side.created else side.experiment} {side.variant} {side.created}"
 
 
 def _look(sides: Sequence[Side], before: RecordedLooks, alpha: float) -> GridLook:

@@ -5,9 +5,10 @@ Whoever lists experiments imports it: nothing here is long to import.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +19,7 @@ from deviate.core.experiment import Direction, Kind
 from deviate.core.shell_words import typed_word
 from deviate.store.files import write_whole
 from deviate.store.folders import ExperimentFolder, RunFolder, Workspace
+from deviate.store.looks import comparisons
 from deviate.store.run_files import Completed, Unfinished
 
 if TYPE_CHECKING:
@@ -33,7 +35,10 @@ class Unreadable(NamedTuple):
 
 
 def overviews(workspace: Workspace) -> tuple[list[dict[str, Any]], list[Unreadable]]:
-    """Return the overview of each experiment that can be read, and what is wrong with each of the others."""
+    """Return the overview of each experiment that can be read, and what is wrong with each of the others.
+
+    Each says beside its own facts which others it was compared with.
+    """
     found, unreadable = [], []
     for name in workspace.names():
         try:
@@ -41,7 +46,21 @@ def overviews(workspace: Workspace) -> tuple[list[dict[str, Any]], list[Unreadab
         except DeviateError as error:
             hint = f"{error.hint}; to remove the experiment: deviate rm {typed_word(name)}"
             unreadable.append(Unreadable(name, error.message, hint))
-    return found, unreadable
+    partners = _partners(workspace, found)
+    return [{**each, "compared_with": sorted(partners[each["name"]])} for each in found], unreadable
+
+
+def _partners(workspace: Workspace, found: Iterable[Mapping[str, Any]]) -> Mapping[str, set[str]]:
+    """Return the other ones of these experiments that each was compared with."""
+    partners: defaultdict[str, set[str]] = defaultdict(set)
+    # Of imported results it is not recorded when they were made.
+    known = {(each["name"], created) for each in found for created in (each["created"], "")}
+    for looks in comparisons(workspace):
+        for side, other in permutations((looks.a, looks.b)):
+            names = side.experiment, other.experiment
+            if names[0] != names[1] and {(names[0], side.created), (names[1], other.created)} <= known:
+                partners[names[0]].add(names[1])
+    return partners
 
 
 def overview(folder: ExperimentFolder) -> dict[str, Any]:

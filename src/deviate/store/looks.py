@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from deviate.core.experiment import SCHEMA
+from deviate.core.errors import WorkspaceUnusable
+from deviate.core.experiment import AT, SCHEMA
 from deviate.store.files import read_json, write_json
 from deviate.store.folders import Workspace
 
@@ -27,6 +29,17 @@ class ComparedSide(msgspec.Struct, frozen=True, order=True):
     #: When the experiment was made: another one of that name is another side. Empty for imported results, which may be
     #: imported again with more runs.
     created: str = ""
+
+
+def grid_side(cells: Iterable[ComparedSide]) -> ComparedSide:
+    """Return what stands for the cells of a grid on both sides, however they are named; other cells are another one."""
+    made = "\n".join(_of_cell(cell) for cell in cells)
+    return ComparedSide("grid", hashlib.sha256(made.encode()).hexdigest()[:24])
+
+
+def _of_cell(cell: ComparedSide) -> str:
+    """Return what stays of a cell where it is renamed; results that were imported are known by their name alone."""
+    return f"{cell.experiment.partition(AT)[2] if cell.created else cell.experiment} {cell.variant} {cell.created}"
 
 
 class RecordedLook(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,6 +118,15 @@ def last_claim(workspace: Workspace, sides: Collection[ComparedSide]) -> int:
     return max((looks.claimed for looks in about), default=0)
 
 
+def comparisons(workspace: Workspace) -> list[RecordedLooks]:
+    """Return all comparisons of two sides by ``deviate compare``; none that was damaged, as comparing again says so."""
+    found = []
+    for path in _files(workspace):
+        with suppress(WorkspaceUnusable):
+            found.append(read_json(path, RecordedLooks))
+    return [each for each in found if each.asked == "compare" and each.looks]
+
+
 def add_look(
     workspace: Workspace,
     before: RecordedLooks,
@@ -144,7 +166,11 @@ def rename_looks(workspace: Workspace, name: str, new: str, created: str) -> Non
 
 
 def _stored(workspace: Workspace) -> list[RecordedLooks]:
-    return [read_json(path, RecordedLooks) for path in sorted(workspace.looks_file("").parent.glob("*.json"))]
+    return [read_json(path, RecordedLooks) for path in _files(workspace)]
+
+
+def _files(workspace: Workspace) -> list[Path]:
+    return sorted(workspace.looks_file("").parent.glob("*.json"))
 
 
 def _file(workspace: Workspace, looks: RecordedLooks) -> Path:

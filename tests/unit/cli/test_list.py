@@ -48,6 +48,25 @@ def test_experiments_are_listed_with_mean_and_sd_the_best_first(project):
     assert lower[1].split()[0] == "better"
 
 
+def test_what_was_compared_is_told_below_the_table_and_in_json(project):
+    enough = [90.0, 91.0, 90.5, 90.2, 90.7]
+    for shift, name in enumerate(("low", "middle", "high")):
+        write_experiment(project, name, {"test acc": [value + shift for value in enough]})
+    assert "compared:" not in CliRunner().invoke(group, ["list"]).stdout
+    for words in (("low", "high"), ("high", "middle"), ("low", "zero"), ("low", "arms:algo")):
+        assert CliRunner().invoke(group, ["compare", *words]).exit_code == 0
+    # A look at fewer runs than a verdict needs claims nothing.
+    assert CliRunner().invoke(group, ["list"]).stdout.splitlines()[-1] == "compared:  high with low, middle"
+    listed = json.loads(CliRunner().invoke(group, ["list", "--json"]).stdout)["experiments"]
+    partners = {each["name"]: each["compared_with"] for each in listed}
+    assert partners == {"arms": [], "high": ["low", "middle"], "low": ["high"], "middle": ["high"], "zero": []}
+    assert CliRunner().invoke(group, ["rm", "low", "--yes"]).exit_code == 0
+    (file,) = [path for path in (project / ".deviate/looks").glob("*.json") if "middle" in path.read_text()]
+    assert CliRunner().invoke(group, ["list"]).stdout.splitlines()[-1] == "compared:  high with middle"
+    file.write_text("{")
+    assert "compared:" not in CliRunner().invoke(group, ["list"]).stdout
+
+
 def facts(name, created="2026-03-01T12:00:00+00:00", command=("python", "a.py"), **planned):
     return {
         "name": name, "command": list(command), "created": created, "planned": planned, "completed": planned,

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import math
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -205,6 +206,38 @@ def test_alone_in_a_project_with_a_grid_it_compares_its_cells(folder):
     assert any(line.endswith("  deviate compare widths") for line in typed().stdout.splitlines())
     (folder / FILE_NAME).write_text("experiment = 3")
     assert any("  deviate compare widths@width=" in line for line in typed().stdout.splitlines())
+
+
+ENOUGH = {"test acc": [90.0, 91.0, 90.5, 90.2, 90.7]}
+
+
+def compares(folder):
+    return [line.partition("  deviate ")[2] for line in typed().stdout.splitlines() if "  deviate compare" in line]
+
+
+def test_alone_it_proposes_no_comparison_that_was_made_until_a_side_has_further_runs(folder):
+    write_experiment(folder, "base", ENOUGH)
+    write_experiment(folder, "wider", {"test acc": [value + 1 for value in ENOUGH["test acc"]]})
+    assert compares(folder) == ["compare base wider"]
+    assert typed("compare", "base", "wider").exit_code == 0
+    assert compares(folder) == []
+    assert typed("report", "base").stdout.splitlines()[-1].endswith("  deviate plan base")
+    shutil.rmtree(Workspace(folder).experiment("base").path / "runs")
+    write_experiment(folder, "base", {"test acc": [*ENOUGH["test acc"], 90.1]})
+    assert compares(folder) == ["compare base wider"]
+    assert typed("compare", "base", "wider").exit_code == 0
+    write_experiment(folder, "third", ENOUGH)
+    assert compares(folder) != []
+
+
+def test_alone_it_proposes_no_comparison_of_a_grid_that_was_made(folder):
+    (folder / FILE_NAME).write_text(GRID)
+    for name in ("widths@width=8", "widths@width=16"):
+        file = write_experiment(folder, name, ENOUGH)
+        file.write_experiment(structs.replace(file.read_experiment(), command=["python", "train.py", name[13:]]))
+    assert compares(folder) == ["compare widths"]
+    assert typed("compare", "widths").exit_code == 0
+    assert compares(folder) == []
 
 
 def test_alone_it_quotes_names_that_a_shell_would_split(folder):
