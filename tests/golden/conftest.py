@@ -14,6 +14,14 @@ def project(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def grid(tmp_path_factory):
+    """A project with a grid."""
+    folder = tmp_path_factory.mktemp("golden") / "project"
+    workspaces.write_grid(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def imported(project):
     """What `deviate import` said, by a name for each way to call it; `project` has the experiments from then on."""
     return {

@@ -257,6 +257,13 @@ OTHERS = {
     "why/sources-100.txt": "why sources",
 }
 
+GRIDS = {
+    **{f"grid/map-{width}.txt": "compare digits" for width in (60, 80, 100)},
+    # A table that no terminal shows is as wide as it is.
+    "grid/list-100.txt": "list",
+    "grid/alone-100.txt": "",
+}
+
 OUTPUTS = {
     **{f"report/{name}": f"report {words}" for name, words in REPORTS.items()},
     **{f"comparison/{name}": f"compare {words}" for name, words in COMPARISONS.items()},
@@ -272,10 +279,21 @@ def _quickly():
         yield
 
 
+def width_of(name):
+    return int(next(iter(re.findall(r"-(\d+)\.txt", name)), 80))
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_what_is_said_of_a_grid_is_as_it_was_and_has_room(grid, name):
+    text = deviate(grid, *shlex.split(GRIDS[name]), width=width_of(name))
+    assert max(map(len, text.splitlines())) <= width_of(name)
+    check_golden(name, text)
+
+
 @pytest.mark.parametrize("name", OUTPUTS)
 @pytest.mark.usefixtures("imported")
 def test_output_is_as_it_was(project, name):
-    width = int(next(iter(re.findall(r"-(\d+)\.txt", name)), 80))
+    width = width_of(name)
     text = deviate(project, *shlex.split(OUTPUTS[name]), width=width, colours="-colours" in name)
     check_golden(name, page_text(text) if name.endswith(".html.txt") else text)
 

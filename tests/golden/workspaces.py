@@ -13,6 +13,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -476,6 +477,21 @@ def write_project(project: Path) -> None:
     ]
     (project / "results.csv").write_text("\n".join(["seed,epoch,val loss,val acc", *rows]) + "\n")
     (project / "finals.csv").write_text("seed,top1\n" + "".join(f"{k},{70 + k % 4}\n" for k in range(6)))
+
+
+def write_grid(project: Path) -> None:
+    """Six cells of a grid, two of which train worse, beside one experiment that is none."""
+    write_training(project)
+    (project / "deviate.toml").write_text(
+        '[[experiment]]\nname = "digits"\ncommand = "python train.py --lr {lr} --batch {batch}"\n'
+        "grid = {lr = [0.001, 0.003, 0.01], batch = [32, 128]}\n"
+    )
+    means = {("0.001", "32"): 95.6, ("0.001", "128"): 92.8, ("0.003", "32"): 97.7, ("0.003", "128"): 96.5}
+    for seed, (rate, batch) in enumerate(product(("0.001", "0.003", "0.01"), ("32", "128")), 100):
+        runs = good_runs(5, seed, mean=means.get((rate, batch), 96.8))
+        words = ["python", "train.py", "--lr", rate, "--batch", batch]
+        write_experiment(project, f"digits@lr={rate},batch={batch}", {"algo+impl": runs}, GOOD, command=words)
+    write_experiment(project, "baseline", {"algo+impl": good_runs(8, 110)}, GOOD)
 
 
 def write_training(project: Path) -> None:
