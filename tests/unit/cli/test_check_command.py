@@ -66,6 +66,18 @@ def project(experiments, monkeypatch):
     return experiments
 
 
+@pytest.mark.parametrize("options", [(), ("-v",)])
+def test_runs_of_the_baseline_that_collapsed_are_said_to_be_left_out(tmp_path, monkeypatch, options):
+    monkeypatch.chdir(tmp_path)
+    write_experiment(tmp_path, "base", {"val acc": [*BASE["val acc"][:7], 10.0]})
+    write_experiment(tmp_path, "new", {"val acc": BASE["val acc"]})
+    words = ["check", "new", "--against", "base", "--metric", "val acc", "--max-drop", "5", *options]
+    said = CliRunner().invoke(group, words)
+    (facts,) = json.loads(CliRunner().invoke(group, [*words[:8], "--json"]).stdout)["metrics"]
+    assert (facts["n_a"], facts["lost_b"], facts["ended_b"]) == (8, 1, 8)
+    assert "1 of 8 runs of base did, and is left out." in " ".join(said.stdout.split())
+
+
 @pytest.mark.parametrize("other", ["same", "worse"])
 @pytest.mark.parametrize("options", [(), ("-v",)])
 def test_the_verdict_comes_first(project, other, options):

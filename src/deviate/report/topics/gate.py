@@ -89,7 +89,7 @@ def failure_sentences(gate: Gate) -> list[str]:
     runs = count(failures.runs, "run")
     failed = f"{failures.failed} of {runs}" if failures.failed else f"None of {runs}"
     upper = f"the rate is at most {show_percent(failures.upper)} ({level} one-sided limit)"
-    sentences = [f"{failed} of {gate.a} failed, gave no value or collapsed: {upper}."]
+    sentences = [f"{failed} of {gate.a} failed, gave no value or collapsed: {upper}.", *_left_out(gate)]
     if failures.allowed is not None:
         kept = "kept" if failures.passed else "not shown to be kept"
         sentences.append(f"Allowed is {show_percent(failures.allowed)}, which is {kept}.")
@@ -99,6 +99,15 @@ def failure_sentences(gate: Gate) -> list[str]:
             "ones go unseen more often, and so does what such failures would do to the mean."
         )
     return sentences
+
+
+def _left_out(gate: Gate) -> list[str]:
+    """Say how many runs of the baseline failed, gave no value or collapsed in the metric that lost the most."""
+    metric = max(gate.metrics, key=lambda metric: metric.lost_b, default=None)
+    if metric is None or not metric.lost_b:
+        return []
+    where, verb = (f" in {metric.name}" if len(gate.metrics) > 1 else ""), "is" if metric.lost_b == 1 else "are"
+    return [f"{metric.lost_b} of {count(metric.ended_b, 'run')} of {gate.b} did{where}, and {verb} left out."]
 
 
 def churn_sentences(gate: Gate) -> list[str]:
@@ -372,7 +381,8 @@ def _brief(gate: Gate) -> Section:
 
 def _screen(gate: Gate) -> Section:
     blocks: list[Block] = [Facts(pairs=gate_lines(gate), emphasis="strong")]
-    basis = [f"{gate.failures.failed} of {count(gate.failures.runs, 'new run')} failed or collapsed.", *_level(gate)]
+    lost = f"{gate.failures.failed} of {count(gate.failures.runs, 'new run')} failed or collapsed."
+    basis = [lost, *_left_out(gate), *_level(gate)]
     caveats = gate_caveats(gate)
     warned = [*warning_lines(caveats), *more_warnings(caveats, gate.command)]
     return Section(slug="answer", blocks=[*blocks, Sentences(sentences=basis, emphasis="quiet"), *warned])
