@@ -479,11 +479,16 @@ def _a_file_each(runs: Sequence[ForeignRun], options: TableOptions) -> dict[str,
 
 
 def assumed(runs: Sequence[ForeignRun]) -> str:
-    """Return what several runs were taken for without a proof; empty where something tells that they are no repeats."""
+    """Return what several runs were taken for without a proof.
+
+    Empty where something tells that they are no repeats, or their names that they differ by a seed.
+    """
     known = [run for run in runs if run.readings]
     if len(known) < 2 or next(setting_notes(runs, split=False), None) is not None:
         return ""
     ends = sorted({max(reading.iteration for reading in run.readings) for run in known})
+    if len(ends) == 1 and all(_SEEDED.match(run.label) for run in known):
+        return ""
     though = f", though they end at iterations {ends[0]} to {ends[-1]}" if len(ends) > 1 else ""
     what = "none of their settings differs" if any(run.settings for run in known) else "no settings of theirs are known"
     labels = some_of([run.label for run in known], MOST_VALUES)
@@ -563,6 +568,9 @@ def recipes_in(labels: Sequence[str]) -> list[str]:
     same = {word for word in names[0] if all(word in name for name in names)} if names else set()
     return [" ".join(word for word in name if word not in same) or "none" for name in names] if len(names) > 1 else []
 
+
+#: What runs are called that differ by their seeds.
+_SEEDED = re.compile(r"seed \d+$")
 
 #: Names that wandb and MLflow draw for runs, and ids.
 _DRAWN = re.compile(r"(?<![a-z])[a-z]+-[a-z]+-\d+(?!\w)|\b(?=[a-z\d]*[a-z])(?=[a-z\d]*\d)[a-z\d]{8,}\b")

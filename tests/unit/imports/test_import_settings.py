@@ -341,6 +341,13 @@ def test_what_runs_were_taken_for_is_said(table):  # noqa: F811
     )
 
 
+@pytest.mark.parametrize(("word", "rows", "is_said"), [("seed", 5, False), ("seed", 4, True), ("run", 5, True)])
+def test_of_runs_that_are_called_by_their_seeds_nothing_is_taken_for_granted(table, word, rows, is_said):  # noqa: F811
+    lines = [f"{k},{at},{0.5 + 0.01 * at + 0.001 * k}\n" for k in range(2) for at in range(rows if k else 5)]
+    (proposal,) = proposed(table(f"{word},epoch,acc\n{''.join(lines)}", "all.csv"))
+    assert bool(proposal.experiment.imported.assumed) is is_said
+
+
 @pytest.mark.parametrize(
     ("names", "recipes"),
     [
