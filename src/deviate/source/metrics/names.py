@@ -52,7 +52,7 @@ _NUMBERS_CLASS = re.compile(r"(?i)\bclass $")
 #: What stands between two values of one name.
 _BESIDE = {"/", "(", "|", "+/-", "+-", "\N{PLUS-MINUS SIGN}", "[", "%/", "% /"}
 #: A clock reading that a duration is measured from.
-_START = re.compile(r"(^|[._])(start|begin|since|tic|last|prev|t0)([._]|$)|^(t|t\d|end|starttime|startTime)$")
+_START = re.compile(r"(^|[._])(start|begin|before|since|tic|last|prev|t0)([._]|$)|^(t|t\d|end|starttime|startTime)$")
 
 
 def name_of(reported: ReportedValue, variable: str, earlier: str, speed: bool = False) -> str:
