@@ -102,11 +102,10 @@ def _at(node: ast.expr, module: ModuleIndex, function: str) -> Iterator[Comparis
     if left_span is not None and right_span is not None:
         # ``y.argmax(1) == y_pred``: targets have a largest entry, too.
         first, second = (re.sub(r"(?i)arg_?max", "", text) for text in texts)
-        is_hot = _is_target(first) and _PREDICTED.search(second) is not None
+        hot = _is_target(first) and _PREDICTED.search(second) is not None
         yield Comparison(
             file=module.file, line=left_span.line, function=function,
-            left=left_span, right=right_span,
-            target_first=is_hot or (_is_target(texts[0]) and not _is_target(texts[1])),
+            left=left_span, right=right_span, target_first=hot or (_is_target(texts[0]) and not _is_target(texts[1])),
         )  # fmt: skip
 
 

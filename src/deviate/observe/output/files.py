@@ -259,11 +259,7 @@ def stable_names(paths: Iterable[str]) -> list[str]:
 def named_files(places: Mapping[Path, str]) -> dict[Path, str]:
     """Return the stable names of the files that have one: random folders of one run do not tell which is which."""
     count = Counter(map(stable_name, places.values()))
-    kept = {
-        path: place
-        for path, place in places.items()
-        if IDENTIFIER not in (name := stable_name(place)) or count[name] == 1
-    }
+    kept = {path: at for path, at in places.items() if count[name := stable_name(at)] == 1 or IDENTIFIER not in name}
     return dict(zip(kept, stable_names(kept.values()), strict=True))
 
 
