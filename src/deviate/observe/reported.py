@@ -22,7 +22,7 @@ from deviate.observe.database import Table
 from deviate.observe.derived import read_derived, stamp_of
 from deviate.observe.iterations import NO_MARKS, STREAMS, Marks, by_passes, noted_lines, read_timeline
 from deviate.observe.metrics import UNFORESEEN, MeasuredMetric
-from deviate.observe.output.files import read_file, stable_names
+from deviate.observe.output.files import named_files, read_file, stable_names
 from deviate.observe.output.joining import join, shows_several
 from deviate.observe.output.judge import IN_LABEL, OF_LOAD, Judged, judge, meaning_of_slot
 from deviate.observe.output.slots import Slot, SlotSeries, exact_precision, mine_log
@@ -158,7 +158,7 @@ _READERS: dict[str, tuple[tuple[Tracker, ...], Callable[[Iterable[Path]], Iterat
 # The numbers that a run printed, wrote into files or logged with trackers, with the iteration each is of; kept.
 
 #: Raised when mining finds other numbers in the same text, or the columns change: files of another version are remade.
-VERSION = "8"
+VERSION = "9"
 
 #: Keys of the table's notes: the slots, the number of lines that were left out, and the files.
 SLOTS, LEFT_OUT, DAMAGED = b"deviate slots", b"deviate lines left out", b"deviate files damaged"
@@ -199,8 +199,8 @@ def _mined(folder: RunFolder) -> MinedRun:
     trackers, texts = _written(folder, damaged)
     mined = [(mine_log(read_sealed(folder, path, outcome), path.stem), timeline.marks[path.stem]) for path in printed]
     # Damaged files are named, too: else one of the others might be called as they are in other runs.
-    names = stable_names(str(path.relative_to(folder.written)) for path in texts)
-    mined += [(read_file(path, name), NO_MARKS) for path, name in zip(texts, names, strict=True) if path not in damaged]
+    names = named_files({path: str(path.relative_to(folder.written)) for path in texts})
+    mined += [(read_file(path, name), NO_MARKS) for path, name in names.items() if path not in damaged]
     series = [_placed(each, marks) for found, marks in mined for each in found.series]
     if all(marks is NO_MARKS for marks in timeline.marks.values()):
         series = _in_passes(series, members, folder)

@@ -100,10 +100,12 @@ def _at(node: ast.expr, module: ModuleIndex, function: str) -> Iterator[Comparis
         return  # of arrays that have nothing to do with predictions
     left_span, right_span = span_of(left, module), span_of(right, module)
     if left_span is not None and right_span is not None:
-        target_first, target_second = (_is_target(text) for text in texts)
+        # ``y.argmax(1) == y_pred``: targets have a largest entry, too.
+        first, second = (re.sub(r"(?i)arg_?max", "", text) for text in texts)
+        hot = _is_target(first) and _PREDICTED.search(second) is not None
         yield Comparison(
             file=module.file, line=left_span.line, function=function,
-            left=left_span, right=right_span, target_first=target_first and not target_second,
+            left=left_span, right=right_span, target_first=hot or (_is_target(texts[0]) and not _is_target(texts[1])),
         )  # fmt: skip
 
 

@@ -182,6 +182,23 @@ def test_a_name_that_two_files_have_is_not_called_printed(tmp_path):
         assert [name for name, _ in tables.names] == ["score", "score (written)"]
 
 
+def test_files_that_only_random_folders_tell_apart_are_not_read(tmp_path):
+    experiment = make_experiment(tmp_path, [])
+    for index in range(2):
+        run = make_run(experiment, index, [])
+        # Two trainings of a run, whose folders are in another order in each run.
+        for folder, score in ((".", 0.5), (f"mlruns/{index:032x}", 0.25), (f"mlruns/{1 - index:032x}", 0.75)):
+            (run.written / folder).mkdir(parents=True, exist_ok=True)
+            (run.written / folder / "report.txt").write_text(f"score: {score}\n")
+        (run.written / f"{index:032x}").mkdir()
+        (run.written / f"{index:032x}" / "alone.txt").write_text(f"f1: {0.5 + index / 8}\n")
+    with open_tables(experiment) as tables:
+        numbers = {each.name: each.source for each in tables.observation.numbers["control"]}
+        [first] = tables.identities()["control"].differences
+    assert numbers == {"score": "report.txt", "f1": "⟨id⟩/alone.txt"}
+    assert first.metric == "f1"
+
+
 def test_mining_is_done_once_and_again_where_the_text_changed(folder, tmp_path):
     run = folder.run(Run(variant="control", index=0))
     before = [each.series.slot.name for each in mined_run(run).series]

@@ -93,7 +93,8 @@ def test_what_is_not_drawn_for_or_not_varied_is_said_of_the_variant():
     facts = structs.replace(
         facts.facts, evidence=[structs.replace(facts.facts.evidence[0], found="unknown", groups=[])]
     )
-    assert "Drawn, but not watched, so that nothing is known of it: initialisation." in factors_of(facts).caveats
+    unwatched = "Lines that can draw ran unwatched, so that nothing is known of it: initialisation."
+    assert unwatched in factors_of(facts).caveats
     assert "initialisation" not in factors_of(facts).varied
     _, facts, _ = told("impl", runs=[structs.replace(run, threads=1) for run in cases.proven("impl", 5)])
     assert (

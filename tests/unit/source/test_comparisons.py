@@ -36,6 +36,10 @@ def compared(folder: Path, source: str) -> list[tuple[str, str, bool]]:
         ("print(f'{(preds == labels).mean():.3f}')", ("preds", "labels", False)),
         ("accuracy = jnp.mean(jnp.argmax(logits, -1) == labels)", ("jnp.argmax(logits, -1)", "labels", False)),
         ("correct += int((p == t).sum())", ("p", "t", False)),
+        ("score = np.mean(y.argmax(axis=1) == y_pred)", ("y.argmax(axis=1)", "y_pred", True)),
+        ("score = (y.argmax(1) == out.argmax(1)).mean()", ("y.argmax(1)", "out.argmax(1)", True)),
+        ("score = (y_hat.argmax(1) == y.argmax(1)).mean()", ("y_hat.argmax(1)", "y.argmax(1)", False)),
+        ("score = (y.argmax(1) == t).mean()", ("y.argmax(1)", "t", False)),
     ],
 )
 def test_comparisons_element_by_element_are_found(tmp_path: Path, line: str, expected: tuple[str, str, bool]) -> None:

@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -254,6 +254,13 @@ def stable_names(paths: Iterable[str]) -> list[str]:
         seen[name] += 1
         names.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
     return names
+
+
+def named_files(places: Mapping[Path, str]) -> dict[Path, str]:
+    """Return the stable names of the files that have one: random folders of one run do not tell which is which."""
+    count = Counter(map(stable_name, places.values()))
+    kept = {path: at for path, at in places.items() if count[name := stable_name(at)] == 1 or IDENTIFIER not in name}
+    return dict(zip(kept, stable_names(kept.values()), strict=True))
 
 
 # Rows of many numbers: matrices, weights, stored models. They are data, and no metrics, though runs differ in them.

@@ -200,7 +200,7 @@ def absences(facts: VariantProof) -> list[str]:
     return [
         *([f"No draw was counted under: {absent}."] if absent else []),
         *([_HASHES] if any((each.name, each.meant, each.found) == _HASHED for each in facts.evidence) else []),
-        *([f"Drawn, but not watched, so that nothing is known of it: {unwatched}."] if unwatched else []),
+        *([f"Lines that can draw ran unwatched, so that nothing is known of it: {unwatched}."] if unwatched else []),
     ]
 
 

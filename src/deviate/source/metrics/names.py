@@ -40,8 +40,10 @@ _LABEL_NAMES = _LISTS["label variables"]
 _UNITS = word_lists("printed_names")["units apart"]
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\[/?[a-z ]+\]")
 _BREAKS = re.compile(r"[\n\r\t|;,\[\]{}<>()*#]+|\s[-–—]+\s|={2,}|-{2,}|>{2,}| {3,}|\.\s|:\s+(?=\w)")
-#: A whole behind the value that is its part: ``/5`` of ``Epoch 3/5 acc: 0.9``.
-_WHOLE = re.compile(r"^\W{0,2}(?:/|(?:out )?of\b) ?\d+\b(?!\.\d)")
+#: What belongs to the value before: ``/5`` of ``Epoch 3/5 acc: 0.9``, ``s`` of ``0.5s loss=0.3``; not ``3 min loss``.
+_WHOLE = re.compile(
+    rf"^\W{{0,2}}(?:/|(?:out )?of\b) ?\d+\b(?!\.\d)|^(?! min) ?(?:{'|'.join(map(re.escape, _UNITS))})(?=\s)"
+)
 #: A bracket around the values of one name: ``Precision [0.5, 0.4]``.
 _OPENED = re.compile(r"(?<=\w) ?\[$")
 _TRIM = " :=-–—_/\\.,'\"~+@!?&%$^`→"
@@ -50,7 +52,7 @@ _NUMBERS_CLASS = re.compile(r"(?i)\bclass $")
 #: What stands between two values of one name.
 _BESIDE = {"/", "(", "|", "+/-", "+-", "\N{PLUS-MINUS SIGN}", "[", "%/", "% /"}
 #: A clock reading that a duration is measured from.
-_START = re.compile(r"(^|[._])(start|begin|since|tic|last|prev|t0)([._]|$)|^(t|t\d|end|starttime|startTime)$")
+_START = re.compile(r"(^|[._])(start|begin|before|since|tic|last|prev|t0)([._]|$)|^(t\d?|end|starttime|startTime)$")
 
 
 def name_of(reported: ReportedValue, variable: str, earlier: str, speed: bool = False) -> str:

@@ -50,6 +50,19 @@ def test_a_unit_names_no_value_behind_it(tmp_path):
     assert {(metric.name, metric.direction) for metric in metrics} == {("s/epoch", "lower"), ("it/s", "higher")}
 
 
+@pytest.mark.parametrize("unit", ["s", "ms", " s", "s |"])
+def test_a_unit_directly_behind_a_value_is_no_part_of_the_next_name(tmp_path, unit):
+    report = f"print(f'time={{time.time() - start:.3f}}{unit} loss={{loss.item():.4f}}')"
+    metrics = analyse(tmp_path, train=looped(f"start = time.time()\n{report}")).metrics
+    assert {metric.name for metric in metrics} == {"time", "loss"}
+
+
+def test_a_duration_is_not_called_as_the_clock_reading_before_it(tmp_path):
+    report = "print(f'Epoch {epoch} | {time.time() - before_train_time:.3f}s | loss: {loss.item():.4f}')"
+    metrics = analyse(tmp_path, train=looped(f"before_train_time = time.time()\n{report}")).metrics
+    assert {metric.name for metric in metrics} == {"time", "loss"}
+
+
 @pytest.mark.parametrize(
     "before", ["Epoch {epoch}/5 acc:", "Step {epoch} / 500,", "({epoch}/5)", "Round {epoch} out of 5"]
 )
