@@ -174,7 +174,8 @@ LONG = (("metric", "value"), ("tag", "value"), ("key", "value"), ("variable", "v
 TIMES = ("elapseds", "elapsed", "elapsedtime", "elapsedseconds", "runtime", "relativetime", "walltime")
 SPLITS = ("split", "phase", "subset", "mode", "stage")
 STATES = ("state", "status")
-_ENDED = re.compile(r"finish|compl|succe|done|ok$|fail|crash|kill|abort|error|run|wait|prun|preempt|cancel|stop", re.I)
+#: What was made of a run that ended is no state of it.
+CHOSEN = re.compile(r"keep|kept|discard|accept|reject|promot|improve|baseline|best|worse", re.IGNORECASE)
 GROUPS = ("experiment", "experimentname", "group", "arm", "variant", "method", "algorithm", "algo", "model", "setting",
           "config")  # fmt: skip
 
@@ -229,7 +230,6 @@ def find_roles(rows: list[Row], options: TableOptions) -> Roles:
     metric, value = _long(columns, options)
     # What a model wrote is a long text.
     short = [name for name in columns if plain(name) in EXAMPLES and all(len(row.get(name, "")) < 99 for row in rows)]
-    state = _first_of(_texts(rows, columns), STATES)
     _check_run(options.run, metric, value, columns)
     return Roles(
         run=options.run or _runs(rows, [name for name in columns if name not in options.mean_over]),
@@ -241,7 +241,7 @@ def find_roles(rows: list[Row], options: TableOptions) -> Roles:
         value=value,
         time=options.time or _first_of(columns, TIMES),
         split=_split(rows, columns),
-        state=state if all(_ENDED.search(row.get(state, "ok")) for row in rows) else "",
+        state=_first_of(_texts(rows, columns), STATES),
         group=options.experiment or _first_of(_texts(rows, columns), GROUPS),
         folds=_counting(columns, FOLDS, options),
         examples=_counting(short, EXAMPLES, options),

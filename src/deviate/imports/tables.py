@@ -32,6 +32,7 @@ from deviate.imports.repeated import (
 )
 from deviate.imports.request import TableOptions
 from deviate.imports.roles import (
+    CHOSEN,
     CLOCKS,
     FILE,
     METRIC_PREFIX,
@@ -338,7 +339,7 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
         check_repeated(part.label, of_training, each, metrics, roles, options, resumed=bool(split.resumed))
     # The time in the one row of a run is that of the run; in one of several, that of a record.
     took = clocks[0] if clocks and len(part.rows) == 1 and not roles.value else None
-    states = [row[roles.state] for row in part.rows if roles.state in row]
+    states = [row[roles.state] for row in part.rows if roles.state in row and not CHOSEN.match(row[roles.state])]
     run = ForeignRun(
         label=part.label, group=part.group, source=part.source, readings=[],
         seconds=took if took is not None and 0 <= took < UNIX_SECONDS else None,

@@ -1069,7 +1069,7 @@ def test_a_series_that_pandas_wrote_names_its_metrics(table):
 
 def test_words_that_tell_no_end_of_a_run_are_no_states(table):
     text = "run_id,val_bpb,status\na,2.07,keep\nb,2.05,discard\n"
-    assert all(run.is_finished for run in read(table(text)).runs)
+    assert [run.is_finished for run in read(table(text + "c,0,crash\n")).runs] == [True, True, False]
     assert [run.is_finished for run in read(table(text.replace("keep", "crashed").replace("discard", "ok"))).runs] == [
         False, True,
     ]  # fmt: skip
