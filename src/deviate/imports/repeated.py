@@ -330,8 +330,7 @@ def set_columns(names: Sequence[str], rows: Sequence[Row], *, of_tracker: bool) 
         values = [number(row[name]) for row in rows if name in row] if name in names else []
         known = [value for value in values if value is not None and math.isfinite(value)]
         # Words among numbers are no values: `variant` of 16, 32, char, bpe.
-        if values.count(None) > 1 and known:
-            found.append(name)
+        found += [name] if known and values.count(None) > 1 else []
         if not known or len(known) < len(values) or len(set(known)) < 2:
             continue
         are_whole = all(value.is_integer() for value in known)
