@@ -131,7 +131,7 @@ def _heads(lines: Sequence[str], counters: Iterable[str]) -> tuple[str, list[str
     """Return the counter that least often begins again, with the last line before each time that is not before all."""
     found: dict[str, list[list[str]]] = {}
     for counter in counters:
-        named = re.compile(rf"(?<!\w){re.escape(counter)}\W{{1,4}}(\d+)", re.IGNORECASE)
+        named = re.compile(rf"(?<!\w)(?<!total )(?<!max ){re.escape(counter)}\W{{1,4}}(\d+)", re.IGNORECASE)
         blocks, block, first, last = found.setdefault(counter, []), [], None, -1
         for line in lines:
             match = named.search(line)

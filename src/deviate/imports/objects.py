@@ -50,7 +50,8 @@ def json_rows(path: Path) -> list[Row]:
     columns = len({name for row in rows for name in row})
     if columns > MOST_COLUMNS:
         raise NotImportable(
-            f"{path} has {columns:,} names of values; at most {MOST_COLUMNS:,} are read", hint="keep those that matter"
+            f"{path} has {columns:,} names of values; at most {MOST_COLUMNS:,} are read",
+            hint=f"keep those that matter: jq -c 'map_values(scalars)' {path.name} > some.jsonl",
         )
     if not any(rows):
         raise NotImportable(f"{path} holds no row of values", hint="expected a list of objects, or an object a line")
@@ -187,15 +188,10 @@ def _unfolded(whole: dict[str, Any]) -> list[dict[str, Any]]:
     are_as_long = len({len(values) for values in lists.values()}) == 1 < len(lists)
     if of_runs and are_as_long and not counted:
         # A time beside lists of runs is that of all together.
-        constant = {key: value for key, value in constant.items() if not _is_time(key)}
+        constant = {key: value for key, value in constant.items() if getattr(meaning_of(key), "kind", "") != "speed"}
     elif not lists or (results and not counted):
         return [whole]
     return _series_rows(_called_alike(lists) if sums else lists, constant)
-
-
-def _is_time(name: str) -> bool:
-    meaning = meaning_of(name)
-    return meaning is not None and meaning.kind == "speed"
 
 
 def _listed(leaves: dict[str, Any]) -> dict[str, Any]:

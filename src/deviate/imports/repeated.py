@@ -321,7 +321,7 @@ def set_columns(names: Sequence[str], rows: Sequence[Row], *, of_tracker: bool) 
     """Return the columns that hold what was set where each row is a run.
 
     Few round values stand before the first known metric, each in several runs, or whole numbers some of which come
-    again. In a tracker's list any whole numbers are of a setting.
+    again; or numbers among words. In a tracker's list any whole numbers are of a setting.
     """
     found: list[str] = []
     is_before = True
@@ -329,6 +329,8 @@ def set_columns(names: Sequence[str], rows: Sequence[Row], *, of_tracker: bool) 
         is_before = is_before and (name in names or meaning_of(name) is None or is_setting(name))
         values = [number(row[name]) for row in rows if name in row] if name in names else []
         known = [value for value in values if value is not None and math.isfinite(value)]
+        # Words among numbers are no values: `variant` of 16, 32, char, bpe.
+        found += [name] if known and values.count(None) > 1 else []
         if not known or len(known) < len(values) or len(set(known)) < 2:
             continue
         are_whole = all(value.is_integer() for value in known)

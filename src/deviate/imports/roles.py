@@ -174,6 +174,8 @@ LONG = (("metric", "value"), ("tag", "value"), ("key", "value"), ("variable", "v
 TIMES = ("elapseds", "elapsed", "elapsedtime", "elapsedseconds", "runtime", "relativetime", "walltime")
 SPLITS = ("split", "phase", "subset", "mode", "stage")
 STATES = ("state", "status")
+#: What was made of a run that ended is no state of it.
+CHOSEN = re.compile(r"keep|kept|discard|accept|reject|promot|improve|baseline|best|worse", re.IGNORECASE)
 GROUPS = ("experiment", "experimentname", "group", "arm", "variant", "method", "algorithm", "algo", "model", "setting",
           "config")  # fmt: skip
 
@@ -226,6 +228,8 @@ def find_roles(rows: list[Row], options: TableOptions) -> Roles:
         if name not in columns:
             raise BadOption(f"there is no column {name!r}", hint=f"type one of: {', '.join(columns)}")
     metric, value = _long(columns, options)
+    # What a model wrote is a long text.
+    short = [name for name in columns if plain(name) in EXAMPLES and all(len(row.get(name, "")) < 99 for row in rows)]
     _check_run(options.run, metric, value, columns)
     return Roles(
         run=options.run or _runs(rows, [name for name in columns if name not in options.mean_over]),
@@ -240,7 +244,7 @@ def find_roles(rows: list[Row], options: TableOptions) -> Roles:
         state=_first_of(_texts(rows, columns), STATES),
         group=options.experiment or _first_of(_texts(rows, columns), GROUPS),
         folds=_counting(columns, FOLDS, options),
-        examples=_counting(columns, EXAMPLES, options),
+        examples=_counting(short, EXAMPLES, options),
         settled=(*options.mean_over, *(name for name, _ in options.where)),
     )
 

@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 from pathlib import Path
 from types import FrameType
 from typing import Any, BinaryIO
@@ -73,7 +73,7 @@ def csv_rows(path: Path) -> list[Row]:
     rows = [cells for cells in table[1:] if cells != table[0]]
     if not rows:
         raise NotImportable(f"{path} has no row below its head", hint="expected a table whose first line names columns")
-    names = table[0]
+    names = _joined(table[0], lines[:start], delimiter)
     if len(names) > MOST_COLUMNS:
         raise NotImportable(
             f"{path} has {len(names):,} columns; at most {MOST_COLUMNS:,} are read",
@@ -86,6 +86,8 @@ def csv_rows(path: Path) -> list[Row]:
     if not names[0] and (first[0] not in (0, 1) or any(not one < two for one, two in pairwise(first))):
         # The names of rows, as pandas calls them; those that number the rows say nothing.
         names = ["Unnamed: 0", *names[1:]]
+    if names == ["Unnamed: 0", "0"] and all(is_name(cells[0]) for cells in rows):
+        names = ["metric", "value"]  # as pandas writes a series
     are_values = [number(name) is not None for name in names]
     if any(are_values) and are_values == [number(cell) is not None for cell in rows[0]]:
         line = delimiter.join(["epoch", *(f"value {place}" for place in range(2, len(names) + 1))])
@@ -99,6 +101,16 @@ def csv_rows(path: Path) -> list[Row]:
         )
     facts = _facts(lines[:start])
     return _with_points([{**facts, **present(zip(names, cells, strict=False))} for cells in rows])
+
+
+def _joined(names: list[str], above: list[str], delimiter: str) -> list[str]:
+    """Return names below those of their groups, which span the blanks behind them: ``cifar.acc``, ``cifar.loss``."""
+    groups = next(_cells(above[-1:], delimiter), [])
+    if (all(names[1:]) and len(set(names)) == len(names)) or len(groups) != len(names) or any(map(number, groups)):
+        return names
+    spread: Iterator[str] = accumulate(groups, lambda left, cell: cell or left)
+    joined = [f"{group}.{name}".strip(".") for group, name in zip(spread, names, strict=True)]
+    return _joined(joined, above[:-1], delimiter)
 
 
 def _with_points(rows: list[Row]) -> list[Row]:
@@ -271,7 +283,7 @@ def flat(value: object, name: str = "") -> dict[str, Any]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return what a file holds.
+    """Return what a file holds, without the zeros that a machine which stopped leaves at the end of what it wrote.
 
     Raises
     ------
@@ -287,7 +299,7 @@ def read_bytes(path: Path) -> bytes:
         if len(data) > MOST_BYTES:
             raise _too_large(path, "does not end")
         _check_merged(path, data)
-        return data.decode("utf-16", "replace").encode() if data[:2] in _WIDE else data
+        return data.decode("utf-16", "replace").encode() if data[:2] in _WIDE else data.rstrip(b"\0")
     except OSError as error:
         raise NotImportable(f"{path} cannot be read: {error.strerror}", hint="name a file that is there") from error
 

@@ -32,6 +32,7 @@ from deviate.imports.repeated import (
 )
 from deviate.imports.request import TableOptions
 from deviate.imports.roles import (
+    CHOSEN,
     CLOCKS,
     FILE,
     METRIC_PREFIX,
@@ -101,8 +102,8 @@ def metric_columns(rows: list[Row], roles: Roles, wanted: Sequence[str] = ()) ->
         run = f"the runs are distinguished by {', '.join(roles.run)}; " if roles.run else ""
         left = next((name for name in others if any(number(row.get(name, "")) is not None for row in rows)), "")
         option = f"; --metric {typed_word(left)} takes one in" if left else ""
-        lists = [name for name in others if any(row.get(name, "").startswith("[{") for row in rows)]
-        named = f"write each of these lists of objects into a file of its own: {some_of(lists, MOST_NAMED)}"
+        lists = [name for name in others if any(row.get(name, "").startswith("[") for row in rows)]
+        named = f"write a row for each item of these lists, or each list into a file: {some_of(lists, MOST_NAMED)}"
         hint = named if lists else f"{run}other columns: {', '.join(others) or 'none'}{option}"
         raise NotImportable("no column holds the values of a metric", hint=hint)
     return numeric
@@ -138,6 +139,9 @@ def left_out_notes(
         yield f"Column {name!r} is left out: its commas may part thousands or decimals. Write 1234, or 1.234."
     known = numeric_columns(rows)
     numeric = [name for name in others if name in known]
+    words = [name for name in others if name not in known and meaning_of(name)]
+    if lists := [name for name in words if all(row.get(name, "[").startswith("[") for row in rows)]:
+        yield f"Left out, as their cells are lists: {some_of(lists, MOST_NAMED)}."
     by_values = dict.fromkeys(were_set, "settings by their values")
     yield from no_metrics_note([name for name in numeric if name not in commas], columns, by_values)
 
@@ -335,7 +339,7 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
         check_repeated(part.label, of_training, each, metrics, roles, options, resumed=bool(split.resumed))
     # The time in the one row of a run is that of the run; in one of several, that of a record.
     took = clocks[0] if clocks and len(part.rows) == 1 and not roles.value else None
-    states = [row[roles.state] for row in part.rows if roles.state in row]
+    states = [row[roles.state] for row in part.rows if roles.state in row and not CHOSEN.match(row[roles.state])]
     run = ForeignRun(
         label=part.label, group=part.group, source=part.source, readings=[],
         seconds=took if took is not None and 0 <= took < UNIX_SECONDS else None,
@@ -354,7 +358,8 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
         for index, each in enumerate(rows)
     ]
     notes = list(split_notes(part.label, split, roles.iteration, " If they are one, type --set rows=iterations."))
-    if not split.resumed and (twice := sum(map(_repeated, split.trainings))):
+    twice = sum(len(each) - len({(reading.metric, reading.iteration) for reading in each}) for each in split.trainings)
+    if not split.resumed and twice:
         notes.append(f"Of several values at one {roles.iteration!r} the last counts: {twice:,} before it are left out.")
     return [
         msgspec.structs.replace(
@@ -383,10 +388,6 @@ def _without_standing(rows: list[Row], roles: Roles) -> list[Row]:
         else row
         for row in rows
     ]
-
-
-def _repeated(readings: Sequence[Reading]) -> int:
-    return len(readings) - len({(reading.metric, reading.iteration) for reading in readings})
 
 
 def _check_searched(part: Part, roles: Roles, options: TableOptions) -> None:

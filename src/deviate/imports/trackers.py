@@ -418,11 +418,11 @@ def read_run(path: Path) -> ForeignRun:
         except TornMessageError:
             break
     summary = path.parent / "files" / SUMMARY
-    if "exit_code" not in facts and os.path.isfile(summary):
-        # The file was cut, or its program killed: what the summary has of later steps is not in it.
+    if os.path.isfile(summary):
+        # What a program sets in the summary alone is not in the file, nor later steps where it was cut or killed.
         later, seconds = _later(summary, readings)
         readings += later
-        facts.update({} if seconds is None else {"runtime": seconds})
+        facts = facts if "exit_code" in facts or seconds is None else {**facts, "runtime": seconds}
     name = facts.get("name") or facts.get("id") or path.stem.removeprefix("run-")
     # What a program sets after its start is in the file beside alone.
     settings = {**_config_of(path.parent), **facts.get("settings", {})}
@@ -444,7 +444,7 @@ def _status(facts: dict[str, Any]) -> str:
 
 
 def _later(path: Path, readings: Sequence[Reading]) -> tuple[list[Reading], float | None]:
-    """Return what a summary has of steps behind the last reading, and the time that the run took, if it tells it."""
+    """Return what a summary alone has, or of steps behind the last reading, and the time of the run, if it tells it."""
     summary = _summary(path)
     step = step_of(summary, -1)
     last = {reading.metric: reading for reading in readings}
@@ -452,7 +452,7 @@ def _later(path: Path, readings: Sequence[Reading]) -> tuple[list[Reading], floa
     found = [
         Reading(name, step, value)
         for name, value in summary.items()
-        if is_later and not is_own(name) and (name not in last or last[name].value != value)
+        if last and not is_own(name) and (name not in last or (is_later and last[name].value != value))
     ]
     return found, summary.get("_wandb/runtime")
 

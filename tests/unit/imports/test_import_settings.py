@@ -84,7 +84,9 @@ def test_several_lists_of_equal_objects_are_all_read(table):  # noqa: F811
     nested = table(json.dumps({"seeds": [1, 2, 3], "raw": whole}), "nested.json")
     with pytest.raises(NotImportable) as nowhere:
         read(nested)
-    assert nowhere.value.hint == "write each of these lists of objects into a file of its own: raw/plain, raw/mixed"
+    assert nowhere.value.hint == (
+        "write a row for each item of these lists, or each list into a file: raw/plain, raw/mixed"
+    )
 
 
 @pytest.mark.parametrize("place", ["hparams.yaml", "args.yml", ".hydra/config.yaml", "params.json"])

@@ -704,3 +704,13 @@ def test_numbered_files_of_each_of_several_folders_are_all_runs(tmp_path):
     files, left_out = recurring(tmp_path / "runs")
     assert [file.name for file in files] == ["result_1.csv", "result_2.csv"] * 2
     assert left_out == ["end.csv"]
+
+
+def test_what_a_finished_run_set_in_its_summary_alone_is_read(tmp_path):
+    folder = write_wandb(tmp_path, 1, wandb_run(1)).parent / "files"
+    folder.mkdir()
+    (folder / "wandb-summary.json").write_text(json.dumps({"test_acc": 0.9, "_step": 2, "_wandb": {"runtime": 9}}))
+    (run,) = read_wandb([tmp_path]).runs
+    assert [(reading.iteration, reading.value) for reading in run.readings if reading.metric == "test_acc"] == [
+        (2, 0.9)
+    ]

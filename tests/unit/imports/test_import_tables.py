@@ -209,7 +209,7 @@ def test_files_without_values_are_runs_that_failed(table):
 
 
 def test_a_log_that_no_line_matches_is_a_run_that_failed(table):
-    paths = [table(text, name) for name, text in (("a.log", "acc 0.1\0\n"), ("b.log", "error\n"), ("c.log", "\0"))]
+    paths = [table(text, name) for name, text in (("a.log", "acc 0.1\0\n"), ("b.log", "error\n"), ("c.log", "\0x"))]
     results = read(*paths, patterns=["acc {acc}"])
     assert [(run.label, run.is_finished) for run in results.runs] == [
         ("a.log", True),
@@ -1044,3 +1044,51 @@ def test_keys_some_of_which_are_names_of_metrics_may_be_recipes(table):
     parts = {name: {"mean": 0.7, "std": 0.02, "n": 5} for name in ("ce", "focal_loss", "dice", "plain")}
     with pytest.raises(NotRuns, match="4 rows"):
         read(table(json.dumps(parts), "summary.json"))
+
+
+def test_columns_of_lists_are_said_to_be_left_out(table):
+    path = table("epoch,loss,recall\n0,0.5,[0.91 0.47]\n1,0.4,[0.9 0.71]\n")
+    assert "Left out, as their cells are lists: recall." in read(path).notes
+    with pytest.raises(NotImportable) as nowhere:
+        read(table('recipe,loss\nplain,"[0.5, 0.4]"\nmixed,"[0.6, 0.5]"\n'), experiment="recipe")
+    assert nowhere.value.hint == "write a row for each item of these lists, or each list into a file: loss"
+
+
+def test_names_of_groups_of_columns_stand_before_their_names(table):
+    of_pandas = table(",cifar,cifar,svhn\n,acc,loss,acc\nseed,,,\n0,0.9,0.1,0.8\n1,0.91,0.11,0.81\n")
+    of_sheets = table("seed,cifar,,svhn\n,acc,loss,acc\n0,0.9,0.1,0.8\n1,0.91,0.11,0.81\n", "sheet.csv")
+    for results in map(read, (of_pandas, of_sheets)):
+        assert values(results, "cifar.acc") == {"seed 0": [0.9], "seed 1": [0.91]}
+        assert values(results, "svhn.acc") == {"seed 0": [0.8], "seed 1": [0.81]}
+
+
+def test_a_series_that_pandas_wrote_names_its_metrics(table):
+    (run,) = read(table(",0\naccuracy,0.66\nmacro-f1,0.59\n")).runs
+    assert [(reading.metric, reading.value) for reading in run.readings] == [("accuracy", 0.66), ("macro-f1", 0.59)]
+
+
+def test_words_that_tell_no_end_of_a_run_are_no_states(table):
+    text = "run_id,val_bpb,status\na,2.07,keep\nb,2.05,discard\n"
+    assert [run.is_finished for run in read(table(text + "c,0,crash\n")).runs] == [True, True, False]
+    assert [run.is_finished for run in read(table(text.replace("keep", "crashed").replace("discard", "ok"))).runs] == [
+        False, True,
+    ]  # fmt: skip
+
+
+def test_numbers_among_words_are_settings_and_long_texts_count_no_examples(table):
+    told = "Once upon a time there was a model " * 4
+    rows = [f"{variant},{loss},{told}{loss}" for variant, loss in (("16", 2.03), ("char", 1.94), ("bpe", 3.17))]
+    results = read(table("\n".join(["variant,val_mean,sample", *rows])), rows="runs")
+    assert {reading.metric for run in results.runs for reading in run.readings} == {"val_mean"}
+
+
+def test_zeros_at_the_end_of_a_file_are_no_part_of_it(table):
+    path = table("Epoch\tAverageEpRet\n0\t-0.43\n1\t0.16\n2\t0.2\n", "progress.tsv")
+    path.write_bytes(path.read_bytes() + b"\0" * 225)
+    assert list(values(read(path), "AverageEpRet").values()) == [[-0.43, 0.16, 0.2]]
+
+
+def test_the_length_of_a_training_is_no_epoch_of_it(table):
+    lines = [f"[train] epoch:{k} iter:0/18 loss:{1 / (k + 1):.4f}\n[val] epoch:{k} miou:0.{k + 2}" for k in range(6)]
+    (run,) = read(table("Total Epoch:300 Image_size:(256, 256)\n" + "\n".join(lines) + "\n", "train_log.txt")).runs
+    assert [reading.value for reading in run.readings if reading.metric == "val miou"][-1] == 0.7
