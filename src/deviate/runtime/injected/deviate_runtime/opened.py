@@ -286,7 +286,8 @@ def own_folders(config):
     """Return the folders of the run and of the interpreter, whose files are no inputs."""
     prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(os.__file__)} - {"", "/"}
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    libraries = (folder for folder, is_one in INSTALLED.items() if is_one)
+    # Another thread may import something meanwhile.
+    libraries = [folder for folder, is_one in list(INSTALLED.items()) if is_one]
     folders = {config["overlay"], config["records"], here, *prefixes, *libraries}
     return SYSTEM + tuple(os.path.realpath(folder) + "/" for folder in folders)
 
