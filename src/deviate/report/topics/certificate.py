@@ -425,7 +425,8 @@ def priced_page(facts: Priced, reader: Reader) -> Page:
         rows.append([Cell(price.metric), *map(_ratio, (price.ratio, *ends))])
     blocks.append(_table("Kernels held, as a multiple of kernels free", ["what", "ratio", "CI low", "CI high"], rows))
     timed = [[Cell(each.operation), *map(_ratio, (each.held, each.free))] for each in facts.kernels]
-    blocks.append(_table("Milliseconds an update of PyTorch, one run of each", ["operation", "held", "free"], timed, "kernels"))
+    heads = ["operation", "held", "free"]
+    blocks.append(_table("Milliseconds an update of PyTorch, one run of each", heads, timed, "kernels"))
     return _page(facts, "--price", blocks, reader)
 
 
