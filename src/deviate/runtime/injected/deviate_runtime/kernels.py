@@ -12,7 +12,7 @@ import sys
 VARIABLE, FILE = "DEVIATE_KERNELS", "kernels.json"
 
 #: Updates that are timed, after the first, which sets up what the others use: as many where kernels are held as where
-#: they are free. To sum up takes longer than to record, a minute for 50 updates of a small REINFORCE.
+#: they are free. To sum up takes longer than to record: a REINFORCE in which 50 were timed ran for a minute more.
 UPDATES = 20
 
 
