@@ -123,7 +123,7 @@ def test_honest_repeats_verify_here_and_in_a_clone(project, tmp_path, monkeypatc
     for _ in range(2):
         done = deviate("certify", "--verify", "c.json")
         assert done.status == 0, done.out + done.err
-        assert done.out.startswith("Equal: 3 values of 1 metric have the same bits.")
+        assert done.out.startswith("Equal bit by bit: 3 values of 1 metric.")
     # What decides no value may be another.
     (project / "README.md").write_text("notes\n")
     edit(project / "train.py", "import json", "import  json")

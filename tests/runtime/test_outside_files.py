@@ -87,6 +87,20 @@ def test_files_are_noted_from_where_a_script_has_imported_libraries(
     assert sorted({"lib", "project", "script"}.intersection(rows)) == FIRST[first]
 
 
+def test_files_of_a_library_in_any_folder_are_no_inputs(both: Both, tmp_path: Path):
+    site, own = tmp_path / "target", tmp_path / "own.txt"
+    (site / "lib-1.0.dist-info").mkdir(parents=True)
+    (site / "lib").mkdir()
+    for file in (own, site / "lib" / "style", tmp_path / "cache"):
+        file.write_text("old")
+    opens = f"open({str(tmp_path / 'cache')!r}).close()\ndef draw():\n    open(__file__[:-11] + 'style').close()\n"
+    (site / "lib" / "__init__.py").write_text(opens)
+    script = f"import lib\nlib.draw()\nopen({str(own)!r}).close()\nloss = 1.0\nprint(loss)\n"
+    outcome = both(script, path=(site,))
+    rows = [Path(row[0]).name for event in outcome.of("opened") for row in event.get("files", ())]
+    assert rows == ["own.txt"]
+
+
 STARTS = """
 import os, subprocess, sys
 code = "import os; print(os.environ.get('DEVIATE_RUNTIME') is not None, sorted(os.environ))"

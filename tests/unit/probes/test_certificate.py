@@ -61,9 +61,7 @@ def test_links_are_few_and_the_last_is_over_all_values():
 def test_equal_bits_are_equal_whatever_else_is_another():
     first = liken(certificate(), certificate(), ("here", "c.json"))
     assert (first.likeness, first.status, first.values, first.metrics) == ("equal", 0, 3, 1)
-    assert said(certificate(), certificate()) == [
-        "Equal: 3 values of 1 metric and the final weights have the same bits."
-    ]
+    assert said(certificate(), certificate()) == ["Equal bit by bit: 3 values of 1 metric and the final weights."]
     moved = certificate(
         environment={"python": "3.12.1", "threads": 2, "host": "two"}, command=["/bin/python3", "train.py"]
     )

@@ -106,7 +106,8 @@ def test_a_price_says_what_it_buys():
     ratio, *said = priced_sentences(pinned)
     assert ratio.startswith("Deterministic kernels take 1.30 times as long (95% CI ")
     assert said == [
-        "Held kernels gain nothing here: with pinned threads and no GPU kernels have no effect.",
+        "Kernels could not vary: threads are pinned, and no GPU is used.",
+        "The runs with free kernels are bit-identical, too.",
         "The runs with held kernels differ: `deviate audit` looks for the cause.",
     ]
     assert "peak" not in repr(page_view(pinned))

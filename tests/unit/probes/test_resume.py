@@ -25,8 +25,8 @@ def said(**changes):
 def test_equality_needs_values_or_weights_that_were_compared():
     assert resumed().status == 0
     assert said(weights=True) == [
-        "Resumed at the 4th iteration, it equals a training that was not interrupted: 6 values of 2 metrics and the "
-        "final weights have the same bits."
+        "Resumed at the 4th iteration, it equals a training that was not interrupted, bit by bit: 6 values of 2 "
+        "metrics and the final weights."
     ]
     assert resumed(values=0, metrics=0).status == 1
     assert said(values=0, metrics=0) == [

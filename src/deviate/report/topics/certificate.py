@@ -263,7 +263,7 @@ def likened_sentences(facts: Likened) -> Iterator[str]:
     """Say whether the bits are equal, and if not, what may be the reason and where they first differ."""
     if facts.likeness == "equal":
         weights = " and the final weights" if facts.weights else ""
-        yield f"Equal: {count(facts.values, 'value')} of {count(facts.metrics, 'metric')}{weights} have the same bits."
+        yield f"Equal bit by bit: {count(facts.values, 'value')} of {count(facts.metrics, 'metric')}{weights}."
         if facts.training or facts.environment:
             yield f"The bits are equal although this is another: {_names([*facts.training, *facts.environment])}."
         return
@@ -303,7 +303,7 @@ def _changes(facts: Likened, most: int | None) -> list[Block]:
         slug="changes",
         columns=columns("what", facts.here, facts.there, words=3),
         rows=rows,
-        notes=[f"{count(left, 'more')}: -o page.html"] if left else [],
+        notes=[f"{left} more: -o page.html"] if left else [],
     )
     return [Fold(title="What is another", blocks=[table])] if most is None else [table]
 
@@ -368,7 +368,7 @@ def resumed_sentences(facts: Resumed) -> Iterator[str]:
     if facts.equal:
         weights = " and the final weights" if facts.weights else ""
         values = f"{count(facts.values, 'value')} of {count(facts.metrics, 'metric')}"
-        yield f"{place}, it equals a training that was not interrupted: {values}{weights} have the same bits."
+        yield f"{place}, it equals a training that was not interrupted, bit by bit: {values}{weights}."
         return
     yield f"{place}, it differs from a training that was not interrupted."
     if facts.parting:
@@ -404,7 +404,7 @@ def _lost(lost: Sequence[Lost], most: int | None) -> list[Block]:
             slug="lost",
             columns=columns("what", "name", "of it", "when it went on", words=4),
             rows=rows,
-            notes=[f"{count(left, 'more')}: -o page.html"] if left > 0 else [],
+            notes=[f"{left} more: -o page.html"] if left > 0 else [],
         )
     ]
 
@@ -425,7 +425,8 @@ def priced_page(facts: Priced, reader: Reader) -> Page:
         rows.append([Cell(price.metric), *map(_ratio, (price.ratio, *ends))])
     blocks.append(_table("Kernels held, as a multiple of kernels free", ["what", "ratio", "CI low", "CI high"], rows))
     timed = [[Cell(each.operation), *map(_ratio, (each.held, each.free))] for each in facts.kernels]
-    blocks.append(_table("Milliseconds an update, of PyTorch", ["operation", "held", "free"], timed, "kernels"))
+    heads = ["operation", "held", "free"]
+    blocks.append(_table("Milliseconds an update of PyTorch, one run of each", heads, timed, "kernels"))
     return _page(facts, "--price", blocks, reader)
 
 
@@ -459,9 +460,8 @@ def priced_sentences(facts: Priced) -> Iterator[str]:
     least = [price for price in facts.prices if price.metric == PROCESSOR_TIME and not facts.may_vary]
     yield from known_prices((least or facts.prices)[:1])
     if not facts.may_vary:
-        yield "Held kernels gain nothing here: with pinned threads and no GPU kernels have no effect."
-    else:
-        yield f"The runs with free kernels {'are bit-identical, too' if facts.free_repeats else 'differ'}."
+        yield "Kernels could not vary: threads are pinned, and no GPU is used."
+    yield f"The runs with free kernels {'are bit-identical, too' if facts.free_repeats else 'differ'}."
     if not facts.held_repeats:
         yield "The runs with held kernels differ: `deviate audit` looks for the cause."
 

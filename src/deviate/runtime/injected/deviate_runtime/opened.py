@@ -10,7 +10,7 @@ import os
 import sys
 from stat import S_ISREG
 
-from .patching import is_library_file
+from .patching import INSTALLED, is_installed, is_library_file
 
 #: Folders of the system, whose files are no inputs of a training.
 SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib/", "/lib64/", "/bin/", "/sbin/", "/run/", "<")
@@ -69,7 +69,7 @@ class Opened:
         """Do not wait for a module after whose import nothing is called; watch at once what is no library."""
         if not is_watched:
             self.begin_after(spec.name)
-        elif not is_library_file(spec.origin or ""):
+        elif not (is_library_file(spec.origin or "") or (spec.has_location and is_installed(spec.origin))):
             self.begin()
 
     def begin(self):
@@ -286,7 +286,9 @@ def own_folders(config):
     """Return the folders of the run and of the interpreter, whose files are no inputs."""
     prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(os.__file__)} - {"", "/"}
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    folders = {config["overlay"], config["records"], here, *prefixes}
+    # Another thread may import something meanwhile.
+    libraries = [folder for folder, is_one in list(INSTALLED.items()) if is_one]
+    folders = {config["overlay"], config["records"], here, *prefixes, *libraries}
     return SYSTEM + tuple(os.path.realpath(folder) + "/" for folder in folders)
 
 
