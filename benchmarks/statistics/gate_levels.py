@@ -31,7 +31,7 @@ from deviate.facts.comparison_options import Drop, GateOptions
 from deviate.facts.gate import check_side
 from deviate.stats.failures import collapsed_runs, far_from_others
 from deviate.stats.results import fewest_runs
-from deviate.stats.tests import are_unequal, welch_permutation
+from deviate.stats.tests import test_of_means
 
 ALPHA = 0.05
 
@@ -104,8 +104,8 @@ def judged(a: Any, b: Any, allowed: float) -> tuple[float, float, float]:
     if min(len(typical), len(limit)) < fewest_runs(2 * ALPHA) or (np.ptp(typical) == 0 and np.ptp(limit) == 0):
         return 1.0, 1.0, 1.0
     t, p = welch(typical, limit)
-    if p <= 2 * ALPHA and are_unequal(len(typical), len(limit)):
-        p = welch_permutation(typical, limit).p or 0.0
+    if p <= 2 * ALPHA:
+        p = test_of_means(typical, limit)(typical, limit).p or 0.0
     above, below = (p / 2, 1 - p / 2) if t > 0 else (1 - p / 2, p / 2)
     return below, 1.0 if lost_a.any() else above, above
 

@@ -298,7 +298,7 @@ def paired_samples(
     """Return what is compared of two samples: the runs in pairs where pairs are compared, all runs elsewhere."""
     places = pairing.positions(a, b)
     asked = pairing.reason == "on" and len(places) >= FEWEST_PAIRS
-    if len(places) == a.n == b.n or not (asked or choose_location(a.n, b.n, len(places)) == PAIRED):
+    if len(places) == a.n == b.n or not (asked or choose_location(a.values, b.values, len(places)) == PAIRED):
         return a, b
     at_a, at_b = ([pair[side] for pair in places] for side in (0, 1))
     return measured_sample(narrowed_sample(a, at_a), level), measured_sample(narrowed_sample(b, at_b), level)
@@ -317,7 +317,7 @@ def intervals_of_difference(
 ) -> list[Interval]:
     """Return the interval of the difference of the means at each level."""
     pairs = pairing.positions(a, b)
-    paired = choose_location(a.n, b.n, len(pairs)) == PAIRED
+    paired = choose_location(a.values, b.values, len(pairs)) == PAIRED
     places = zip(*pairs, strict=True) if paired else (range(a.n), range(b.n))
     first, second = ([side.values[at] for at in where] for side, where in zip((a, b), places, strict=True))
     return [mean_difference(first, second, level, paired=paired).interval for level in levels]

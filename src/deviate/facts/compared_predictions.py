@@ -173,7 +173,7 @@ def _changed(
     first, second = (group_accuracies(group_label(column, name), each, chosen) for each in sides)
     pairs = [] if pairing is None else pairing.positions(first, second)
     churn = changed_labels(a.labels[:, chosen], b.labels[:, chosen], pairs, level)
-    choice = choose_location(len(first.values), len(second.values), len(pairs))
+    choice = choose_location(first.values, second.values, len(pairs))
     tested = deciding_test(first.values, second.values, pairs)
     compared = first.values, second.values
     is_paired = choice == PAIRED

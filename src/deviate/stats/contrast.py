@@ -35,7 +35,6 @@ from deviate.stats.paired_tests import (
 from deviate.stats.results import Effect, Tested, fewest_runs
 from deviate.stats.spread import Floats, finite_sample
 from deviate.stats.tests import (
-    are_unequal,
     bartlett,
     brown_forsythe,
     brown_forsythe_permutation,
@@ -46,11 +45,12 @@ from deviate.stats.tests import (
     mann_whitney_u,
     permutation,
     student_t,
+    test_of_means,
     welch_permutation,
     welch_t,
 )
 
-# Which test answers a question: chosen by how the runs were made, never by how the values look.
+# Which test answers a question: chosen by how the runs were made. The values only make it stricter, if of two kinds.
 #
 # A choice made after looking at the values (normal or not, equal SDs or not) is a test itself: at few runs it sees
 # nothing, and what follows it no longer keeps its level [1]_.
@@ -88,7 +88,7 @@ WELCH = Choice(
 WELCH_AND_PERMUTATION = Choice(
     test="welch_permutation",
     label="Welch's t test and a permutation of the runs",
-    reason="with unequal numbers of runs Welch's test alone raises too many false alarms; the larger p counts",
+    reason="with unequal numbers of runs or values of two kinds Welch's test errs too often; the larger p counts",
 )
 
 PAIRED = Choice(
@@ -116,7 +116,7 @@ PAIRED_BROWN_FORSYTHE = Choice(
 )
 
 
-def choose_location(n_a: int, n_b: int, pairs: int) -> Choice:
+def choose_location(a: ArrayLike, b: ArrayLike, pairs: int) -> Choice:
     """Choose the test of the means.
 
     Parameters
@@ -126,12 +126,14 @@ def choose_location(n_a: int, n_b: int, pairs: int) -> Choice:
 
     Examples
     --------
-    >>> choose_location(8, 8, 0).test, choose_location(8, 8, 8).test, choose_location(30, 8, 8).test
-    ('welch_t', 'paired_t', 'welch_permutation')
+    >>> eight, thirty = np.arange(8), np.arange(30)
+    >>> [choose_location(*each).test for each in [(eight, eight, 0), (eight, eight, 8), (thirty, eight, 8)]]
+    ['welch_t', 'paired_t', 'welch_permutation']
     """
-    if pairs >= FEWEST_PAIRS and pairs >= LEAST_PAIRED * max(n_a, n_b):
+    first, second = finite_sample(a), finite_sample(b)
+    if pairs >= FEWEST_PAIRS and pairs >= LEAST_PAIRED * max(first.size, second.size):
         return PAIRED
-    return WELCH_AND_PERMUTATION if are_unequal(n_a, n_b) else WELCH
+    return WELCH_AND_PERMUTATION if test_of_means(first, second) is welch_permutation else WELCH
 
 
 def choose_spread(n_a: int, n_b: int, *, paired: bool) -> Choice:
@@ -279,7 +281,7 @@ def contrast(
         The smallest difference that matters, in the unit of the values.
     """
     first, second = finite_sample(a), finite_sample(b)
-    chosen = choose_location(first.size, second.size, len(pairs))
+    chosen = choose_location(first, second, len(pairs))
     paired = chosen == PAIRED
     indices = np.asarray(pairs, dtype=int).reshape(-1, 2)
     compared_a, compared_b = (first[indices[:, 0]], second[indices[:, 1]]) if paired else (first, second)
@@ -317,7 +319,7 @@ def deciding_test(a: ArrayLike, b: ArrayLike, pairs: Sequence[tuple[int, int]] =
     0.2209
     """
     first, second = finite_sample(a), finite_sample(b)
-    choice = choose_location(first.size, second.size, len(pairs))
+    choice = choose_location(first, second, len(pairs))
     if choice == PAIRED:
         indices = np.asarray(pairs, dtype=int).reshape(-1, 2)
         first, second = first[indices[:, 0]], second[indices[:, 1]]

@@ -27,7 +27,7 @@ from deviate.stats.results import (
     unknown_effect,
 )
 from deviate.stats.spread import Floats, common_scale, finite_sample, is_identical, unit_scale
-from deviate.stats.tests import are_unequal, arranged_welch, test_of_means
+from deviate.stats.tests import arranged_welch, test_of_means, welch_permutation
 
 NONCENTRAL_T = "noncentral t"
 
@@ -163,7 +163,7 @@ def mean_difference(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL, *,
     (-2.0, -6.16, 2.16)
     """
     both = two_samples(a, b)
-    permuted = not paired and are_unequal(both.a.size, both.b.size)
+    permuted = not paired and test_of_means(both.a, both.b) is welch_permutation
     method = "paired t" if paired else "Welch t and permutation" if permuted else "Welch t"
     if min(both.a.size, both.b.size) == 0:
         return unknown_effect("one of the two has no run with a finite value", level, method)
@@ -223,7 +223,7 @@ def tost(a: ArrayLike, b: ArrayLike, margin: float, *, paired: bool = False) -> 
     if reason := _why_untestable(both, paired=paired):
         return Tested(reason=reason)
     scaled = math.ldexp(margin, -both.exponent)
-    test = paired_t if paired else test_of_means(both.a.size, both.b.size)
+    test = paired_t if paired else test_of_means(both.a, both.b)
     above, below = test(both.a + scaled, both.b), test(both.a - scaled, both.b)
     ps = one_sided(above)[0], one_sided(below)[1]
     decisive = above if (ps[0] or 0.0) >= (ps[1] or 0.0) else below

@@ -92,13 +92,13 @@ def noninferiority(
     """
     first, second = finite_sample(a), finite_sample(limit)
     mean = float(np.mean(second)) if second.size else None
-    location = choose_location(first.size, second.size, len(pairs))
+    location = choose_location(first, second, len(pairs))
     paired = location == PAIRED
     if paired:
         indices = np.asarray(pairs, dtype=int).reshape(-1, 2)
         first, second = first[indices[:, 0]], second[indices[:, 1]]
     effect = mean_difference(first, second, 1 - 2 * alpha, paired=paired)
-    tested = (paired_t if paired else test_of_means(first.size, second.size))(first, second)
+    tested = (paired_t if paired else test_of_means(first, second))(first, second)
     above, below = one_sided(tested)
     good = direction == "higher"
     return Noninferiority(

@@ -132,10 +132,11 @@ def test_pairs_must_be_pairs():
 
 
 def test_pairing_is_chosen_only_where_most_runs_have_a_partner():
-    assert choose_location(8, 8, 8).test == "paired_t"
-    assert choose_location(8, 7, 7).test == "paired_t"
-    assert choose_location(16, 8, 8).test == "welch_permutation"
-    assert choose_location(8, 8, 0).test == "welch_t"
+    seven, eight, sixteen = (np.arange(float(n)) for n in (7, 8, 16))
+    assert choose_location(eight, eight, 8).test == "paired_t"
+    assert choose_location(eight, seven, 7).test == "paired_t"
+    assert choose_location(sixteen, eight, 8).test == "welch_permutation"
+    assert choose_location(eight, eight, 0).test == "welch_t"
 
 
 def test_paired_contrast_uses_the_pairs():

@@ -63,7 +63,7 @@ def test_the_reason_is_that_of_the_values(made, reason):
 
 def test_labels_and_reasons_of_the_tests_that_decide():
     assert WELCH.reason == "it does not assume equal SDs"
-    unequal = "with unequal numbers of runs Welch's test alone raises too many false alarms; the larger p counts"
+    unequal = "with unequal numbers of runs or values of two kinds Welch's test errs too often; the larger p counts"
     assert WELCH_AND_PERMUTATION.reason == unequal
     two_kinds = "it keeps its level with heavy tails and where values are of two kinds, and the larger p counts"
     assert BROWN_FORSYTHE_AND_PERMUTATION.reason == two_kinds

@@ -94,11 +94,12 @@ def group_sentences(groups: Sequence[ChangedGroup], a: str, b: str, *, one_draw:
     ]
 
 
-def group_note(family: int, correction: str, test: str) -> str:
+def group_note(family: int, correction: str, tests: set[str]) -> str:
     """Say what the p-values of groups are of."""
     what = "p: of the difference of the accuracies"
-    if test == WELCH_AND_PERMUTATION.test:
-        what += " by Welch's t test and by permuting the runs, the greater one of both"
+    if WELCH_AND_PERMUTATION.test in tests:
+        where = ", where accuracies are of two kinds," if len(tests) > 1 else ""
+        what += f" by Welch's t test and{where} by permuting the runs, the greater one of both"
     if correction == "none" or family < 2:
         return f"{what}."
     return f"{what}, adjusted over {family} tests of groups ({CORRECTION_NAMES[correction]})."
@@ -160,7 +161,7 @@ def _group_table(pair: PairComparison, groups: Sequence[ChangedGroup], correctio
         ],
         notes=[
             "changed: from a run of the one to a run of the other; beyond: more than retraining changes.",
-            group_note(groups[0].family, correction, next((each.test for each in groups if each.p is not None), "")),
+            group_note(groups[0].family, correction, {each.test for each in groups if each.p is not None}),
         ],
     )
 

@@ -164,10 +164,14 @@ def test_the_groups_that_differ_are_named_with_the_better_side():
     none = [structs.replace(each, verdict="no difference shown") for each in groups]
     assert group_sentences(none, "a", "b", one_draw=False) == ["On none of 5 groups another accuracy is shown."]
     assert (
-        group_note(5, "holm", "welch_t")
+        group_note(5, "holm", {"welch_t"})
         == "p: of the difference of the accuracies, adjusted over 5 tests of groups (Holm)."
     )
-    assert group_note(5, "none", "paired_t") == "p: of the difference of the accuracies."
-    assert group_note(1, "holm", WELCH_AND_PERMUTATION.test) == (
+    assert group_note(5, "none", {"paired_t"}) == "p: of the difference of the accuracies."
+    assert group_note(1, "holm", {WELCH_AND_PERMUTATION.test}) == (
         "p: of the difference of the accuracies by Welch's t test and by permuting the runs, the greater one of both."
+    )
+    assert group_note(1, "holm", {WELCH_AND_PERMUTATION.test, "welch_t"}) == (
+        "p: of the difference of the accuracies by Welch's t test and, where accuracies are of two kinds, by permuting "
+        "the runs, the greater one of both."
     )
