@@ -28,6 +28,7 @@ from deviate.observe.fingerprints import (
     count_example_sets,
     is_constant,
     is_replaced,
+    may_follow,
 )
 from deviate.observe.headline import equals
 from deviate.stats.contrast import FEWEST_PAIRS, LEAST_PAIRED
@@ -496,6 +497,8 @@ def _summary(side: Side) -> SideSummary:
 def _example_sets(side: Side) -> int:
     variant = find_variant(side.variant)
     if variant is None or not variant.controlled or variant.disturbed or DATA in variant.varying:
+        return 1
+    if variant.varying and may_follow(side.prints.values()):
         return 1
     return max(1, count_example_sets(side.prints.values()))
 
