@@ -244,8 +244,7 @@ SURE = 0.8
 #: What is left out by an option of the command, or as it is no metric for sure: so many are named.
 LEFT_OUT_NAMED = 3
 
-#: Where metrics are reported, in the order in which they are listed; a round is called as in reports. How often is not
-#: said: an ``if`` may let one in a hundred through.
+#: Where metrics are reported, in the order in which they are listed; how often an ``if`` lets them through is not said.
 PACES: dict[Pace, str] = {
     "round": "in the loop over {round}s",
     "within": "in a loop within {round}s",

@@ -53,7 +53,7 @@ def test_metrics_are_reported_once_in_a_round_within_it_or_after_it(tmp_path):
 
 
 def test_how_often_is_not_said_of_what_is_reported_in_one_of_a_hundred_rounds(tmp_path):
-    seldom = TRAIN.replace("    print(f\"epoch", "    if epoch % 100 == 0:\n        print(f\"epoch")
+    seldom = TRAIN.replace('    print(f"epoch', '    if epoch % 100 == 0:\n        print(f"epoch')
     lines = _screen(tmp_path, findings(tmp_path, source=seldom), ["python", "train.py"])
     assert [line for line in lines if line.endswith(":")] == ["in the loop over epochs:", "at the end:"]
 
