@@ -13,7 +13,7 @@ from msgspec import structs
 
 from deviate.core.errors import BadOption, some_of
 from deviate.core.experiment import IMPORTED, Direction
-from deviate.core.factors import DATA, DEFAULT_VARIANT, SEEDED, find_variant, plain_name
+from deviate.core.factors import DATA, DEFAULT_VARIANT, OTHER, SEEDED, find_variant, plain_name
 from deviate.core.shell_words import typed_word
 from deviate.facts.comparison_options import ComparisonOptions, PairingMode
 from deviate.facts.metric import MetricSpread
@@ -28,7 +28,6 @@ from deviate.observe.fingerprints import (
     count_example_sets,
     is_constant,
     is_replaced,
-    may_follow,
 )
 from deviate.observe.headline import equals
 from deviate.stats.contrast import FEWEST_PAIRS, LEAST_PAIRED
@@ -498,7 +497,7 @@ def _example_sets(side: Side) -> int:
     variant = find_variant(side.variant)
     if variant is None or not variant.controlled or variant.disturbed or DATA in variant.varying:
         return 1
-    if variant.varying and may_follow(side.prints.values()):
+    if variant.varying and any(OTHER in each for each in side.prints.values()):
         return 1
     return max(1, count_example_sets(side.prints.values()))
 

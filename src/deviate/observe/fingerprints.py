@@ -386,11 +386,6 @@ def are_comparable(runs: Iterable[Mapping[str, Fingerprint]]) -> bool:
     return bool(prints) and all(agree(prints[0], each) is not None for each in prints)
 
 
-def may_follow(runs: Iterable[Mapping[str, Fingerprint]]) -> bool:
-    """Tell whether examples may be others as the training draws: what an agent meets follows from its actions."""
-    return any(OTHER in prints for prints in runs)
-
-
 def count_example_sets(runs: Iterable[Mapping[str, Fingerprint]]) -> int:
     """Count the sets of examples that runs are known to have had, from the fingerprints of each run by name."""
     prints = [prints[EXAMPLES] for prints in runs if EXAMPLES in prints]
