@@ -244,10 +244,10 @@ SURE = 0.8
 #: What is left out by an option of the command, or as it is no metric for sure: so many are named.
 LEFT_OUT_NAMED = 3
 
-#: When metrics are reported, in the order in which they are listed; a round is called as in reports.
+#: Where metrics are reported, in the order in which they are listed; how often an ``if`` lets them through is not said.
 PACES: dict[Pace, str] = {
-    "round": "once per {round}",
-    "within": "several times per {round}",
+    "round": "in the {round} loop",
+    "within": "in an inner loop",
     "end": "at the end",
     "": "when is not known",
 }
@@ -287,7 +287,8 @@ def _head(findings: Findings, chosen: Sequence[Metric]) -> str:
     if loop is None:
         unknown = "no main loop was found"
         return f"{number} ({unknown})" if chosen else f"{number}; {unknown}: name it in deviate.toml, [main_loop]"
-    return f"{number}{f', reported {when}' if when else ''} (loop at {loop.file}:{loop.line})"
+    where = f"{loop.file}:{loop.line}"
+    return f"{number}, reported {when} ({where})" if when else f"{number} (loop at {where})"
 
 
 def _script_lines(findings: Findings) -> list[str]:

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from deviate.core.errors import BadOption, some_of
 from deviate.core.experiment import IMPORTED, Direction
-from deviate.core.factors import DATA, DEFAULT_VARIANT, SEEDED, find_variant, plain_name
+from deviate.core.factors import DATA, DEFAULT_VARIANT, OTHER, SEEDED, find_variant, plain_name
 from deviate.core.shell_words import typed_word
 from deviate.facts.comparison_options import ComparisonOptions, PairingMode
 from deviate.facts.metric import MetricSpread
@@ -496,6 +496,8 @@ def _summary(side: Side) -> SideSummary:
 def _example_sets(side: Side) -> int:
     variant = find_variant(side.variant)
     if variant is None or not variant.controlled or variant.disturbed or DATA in variant.varying:
+        return 1
+    if variant.varying and any(OTHER in each for each in side.prints.values()):
         return 1
     return max(1, count_example_sets(side.prints.values()))
 

@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from deviate.core.experiment import Experiment
-from deviate.core.factors import DATA, SEEDED, Variant, find_variant
+from deviate.core.factors import DATA, OTHER, SEEDED, Variant, find_variant
 from deviate.facts.run import RunResult, run_result
 from deviate.observe.fingerprints import (
     BATCHES,
@@ -99,6 +99,8 @@ def _evidence(name: str, variant: Variant, runs: Sequence[RunResult], *, fixed: 
     # Weights that are read from a file take the place of what was drawn; an order is one of the examples there are.
     replaced = shown == "identical" and is_replaced([run.prints[name] for run in seen])
     follows = name == "shuffle" and is_of_other_examples([run.prints for run in runs], name)
+    # What an agent meets, for instance, follows from its actions.
+    follows |= name == EXAMPLES and bool(variant.varying) and any(OTHER in run.prints for run in runs)
     return Evidence(
         name=name,
         meant=meant,

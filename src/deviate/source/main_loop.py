@@ -569,7 +569,7 @@ class Phases:
         return unit in self.after and unit not in self.during
 
     def pace(self, unit: Unit, line: int, nesting: Nesting | None) -> Pace:
-        """Tell whether code runs once in a round of the main loop, in a loop within it, or after it."""
+        """Tell whether code runs in a round of the main loop, in a loop within it, or after it."""
         if self.is_after(unit, line, nesting):
             return "end"
         return "" if self.is_aside(unit, line, nesting) else self._pace(unit, nesting, {})

@@ -77,6 +77,17 @@ def test_runs_on_other_data_are_not_called_identical():
     assert "algo+impl-0 and algo+impl-1 | algo+impl-2" in remarks(said)["data-differ"].message
 
 
+def test_examples_that_may_follow_from_what_else_is_drawn_are_no_other_data():
+    """What an agent meets in its one rollout follows from its actions, whatever data are held."""
+    runs = [
+        structs.replace(run, prints={**run.prints, "other": examples(rows)})
+        for run, rows in zip(with_examples("algo+impl", "abcd", "efgh"), "xy", strict=True)
+    ]
+    said = document("algo+impl", runs)
+    assert not any("not identical" in sentence for sentence in said.variants[0].headline)
+    assert "data-differ" not in remarks(said)
+
+
 @pytest.mark.parametrize(("variant", "sets"), [("algo+impl", ["abcd"] * 3), ("data", ["abcd", "efgh", "ijkl"])])
 def test_of_runs_on_the_data_that_were_promised_what_varied_is_said(variant, sets):
     said = document(variant, with_examples(variant, *sets))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from deviate.cli.extract import _screen
 from deviate.source.selection import extract
 
 TRAIN = """
@@ -49,6 +50,12 @@ def test_metrics_are_reported_once_in_a_round_within_it_or_after_it(tmp_path):
         "batch loss": "within", "train loss": "round", "test loss": "end"
     }  # fmt: skip
     assert not any(each.needs for each in found.rejected)
+
+
+def test_how_often_is_not_said_of_what_is_reported_in_one_of_a_hundred_rounds(tmp_path):
+    seldom = TRAIN.replace('    print(f"epoch', '    if epoch % 100 == 0:\n        print(f"epoch')
+    lines = _screen(tmp_path, findings(tmp_path, source=seldom), ["python", "train.py"])
+    assert [line for line in lines if line.endswith(":")] == ["in the epoch loop:", "at the end:"]
 
 
 def test_what_an_option_leaves_out_is_named_with_the_option(tmp_path):

@@ -32,7 +32,7 @@ _KINDS: dict[Way, str] = {
 
 _NOTES = (
     "× SD: beside one report, or one run. passes: at inference, for one answer. churn: between two such models.",
-    "A mean of reports is of no model that exists. Means and votes of labels and scores are of accuracy, in %.",
+    "A mean of reports is a number, not a better model. Means and votes of labels and scores are of accuracy, in %.",
 )
 
 

@@ -94,7 +94,13 @@ def hand_back(streams, generator, state, plain, frame):
         if streams.forks:
             # What is computed again must start from this state, whatever it was drawn for.
             streams.suspended = True
+    if generator is None or streams.controls:
+        plain()
+        return
+    # A state that is put back is no draw; what was drawn before is.
+    streams.fingerprints.look()
     plain()
+    streams.fingerprints.rebase([generator])
 
 
 #: Where torch seeds generators with numbers it has just drawn.
