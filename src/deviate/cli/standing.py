@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from deviate.facts.overview import Standing, Unreadable
     from deviate.source.cells import Cell
     from deviate.store.folders import ExperimentFolder, Workspace
+    from deviate.store.looks import ComparedSide
 
 #: Experiments that are listed; `deviate list` has all. Commands that are shown at most, and scripts that are named.
 LISTED, STEPS, SCRIPTS_NAMED = 10, 3, 3
@@ -228,12 +229,14 @@ def _best_cell(workspace: Workspace, grid: str, completed: Sequence[ExperimentFo
 
 def _is_compared(workspace: Workspace, grid: str, completed: Mapping[str, ExperimentFolder]) -> bool:
     """Tell whether the cells of a grid were compared with the runs that they have."""
-    from deviate.store.looks import ComparedSide, grid_side, read_looks
+    from deviate.store.looks import grid_side, read_looks
 
     cells = [completed[cell.name] for cell in _cells(workspace) if cell.entry.name == grid and cell.name in completed]
-    runs = [sorted(_runs(cell)) for cell in cells]
-    side = grid_side(ComparedSide(name, variant, created) for (name, created, variant, _), *_ in runs)
-    return any(look.runs_a == [*map(len, runs)] for look in read_looks(workspace, side, side, "grid").looks)
+    side, runs = grid_side(map(_side, cells)), [len(_runs(cell)) for cell in cells]
+    # Comparing the grid again says what is wrong with a damaged file.
+    with suppress(DeviateError):
+        return any(look.runs_a == runs for look in read_looks(workspace, side, side, "grid").looks)
+    return False
 
 
 def _two_recipes(completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
@@ -262,21 +265,28 @@ def _compared(completed: Sequence[ExperimentFolder]) -> set[str]:
     from deviate.store.looks import comparisons
 
     seen = {
-        (side.experiment, side.created, side.variant, run)
+        (side, run)
         for looks in comparisons(Workspace(completed[0].project))
         for look in looks.looks
         for side, runs in ((looks.a, look.runs_a), (looks.b, look.runs_b))
         for run in runs
     }
-    return {folder.name for folder in completed if _runs(folder) <= seen}
+    return {folder.name for folder in completed if {(_side(folder), run) for run in _runs(folder)} <= seen}
 
 
-def _runs(folder: ExperimentFolder) -> set[tuple[str, str, str, int]]:
-    """Return the completed runs of the variant that an experiment is compared by, as comparisons record them."""
-    experiment, runs = folder.read_experiment(), [each.run for each in folder.completed_runs()]
-    created = "" if experiment.imported else experiment.created
+def _side(folder: ExperimentFolder) -> ComparedSide:
+    """Return the variant that an experiment is compared by, as comparisons record it."""
+    from deviate.store.looks import ComparedSide
+
+    experiment = folder.read_experiment()
     main = DEFAULT_VARIANT if DEFAULT_VARIANT in experiment.planned else next(iter(experiment.planned))
-    return {(folder.name, created, main, run.index) for run in runs if run.variant == main}
+    return ComparedSide(folder.name, main, "" if experiment.imported else experiment.created)
+
+
+def _runs(folder: ExperimentFolder) -> list[int]:
+    """Return the completed runs of that variant."""
+    main = _side(folder).variant
+    return [each.run.index for each in folder.completed_runs() if each.run.variant == main]
 
 
 def _by_value(*pair: ExperimentFolder) -> tuple[ExperimentFolder, ...]:

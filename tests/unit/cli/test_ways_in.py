@@ -230,6 +230,20 @@ def test_alone_it_proposes_no_comparison_that_was_made_until_a_side_has_further_
     assert compares(folder) != []
 
 
+def test_alone_it_goes_on_where_the_first_variant_of_a_cell_has_no_run_and_what_was_compared_is_damaged(folder):
+    (folder / FILE_NAME).write_text(GRID)
+    for name in ("widths@width=8", "widths@width=16"):
+        write_experiment(folder, name, {"test acc": []}, variant="init", failed=1)
+        write_experiment(folder, name, ENOUGH, variant="control")
+    assert compares(folder) == ["compare widths"]
+    for name in ("base", "wider"):
+        write_experiment(folder, name, ENOUGH)
+    assert typed("compare", "base", "wider").exit_code == 0
+    for file in (folder / ".deviate/looks").glob("*.json"):
+        file.write_text("{")
+    assert compares(folder) == ["compare widths"]
+
+
 def test_alone_it_proposes_no_comparison_of_a_grid_that_was_made(folder):
     (folder / FILE_NAME).write_text(GRID)
     for name in ("widths@width=8", "widths@width=16"):
