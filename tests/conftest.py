@@ -14,6 +14,8 @@ pytest.register_assert_rewrite("factor_runs")
 
 # Tests that a shell runs in its background inherit that Ctrl-C is ignored, and would hand it on to what they run.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+# So does nohup that a hang-up is.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -195,8 +195,10 @@ def wrap_class(random, streams, shared):
         generator = generator_of(streams, self)
         if generator is not None:
             streams.repeats.drop(generator)
-        if generator is None or not streams.controls:
+        if generator is None:
             return plain_setstate(self, state)
+        if not streams.controls:
+            return streams.put_back(generator, lambda: plain_setstate(self, state))
         if not generator.hand_back(hash(state[1])):
             plain_setstate(generator.live(), state)
             generator.namespace["gauss_next"] = state[2]

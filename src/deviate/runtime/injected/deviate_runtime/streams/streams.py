@@ -218,6 +218,12 @@ class Streams:
             self.repeats.attempt(self.repeats.begin, seeded, seed, generators, frame)
         return result
 
+    def put_back(self, generator, plain):
+        """Have `plain` put a state back where nothing is controlled: that is no draw; what was drawn before is one."""
+        self.fingerprints.look()
+        plain()
+        self.fingerprints.rebase([generator])
+
     def seed_anew(self, seed, generators, plain, is_programs):
         """Seed generators by seeds of the factors where the program seeds, and else by what is `plain`."""
         if self.controls and is_programs:

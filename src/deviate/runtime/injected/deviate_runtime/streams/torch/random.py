@@ -96,11 +96,8 @@ def hand_back(streams, generator, state, plain, frame):
             streams.suspended = True
     if generator is None or streams.controls:
         plain()
-        return
-    # A state that is put back is no draw; what was drawn before is.
-    streams.fingerprints.look()
-    plain()
-    streams.fingerprints.rebase([generator])
+    else:
+        streams.put_back(generator, plain)
 
 
 #: Where torch seeds generators with numbers it has just drawn.
