@@ -232,10 +232,11 @@ def _is_compared(workspace: Workspace, grid: str, completed: Mapping[str, Experi
     from deviate.store.looks import grid_side, read_looks
 
     cells = [completed[cell.name] for cell in _cells(workspace) if cell.entry.name == grid and cell.name in completed]
-    side, runs = grid_side(map(_side, cells)), [len(_runs(cell)) for cell in cells]
+    sides, runs = zip(*map(_compared_by, cells), strict=True)
+    side, numbers = grid_side(sides), [*map(len, runs)]
     # Comparing the grid again says what is wrong with a damaged file.
     with suppress(DeviateError):
-        return any(look.runs_a == runs for look in read_looks(workspace, side, side, "grid").looks)
+        return any(look.runs_a == numbers for look in read_looks(workspace, side, side, "grid").looks)
     return False
 
 
@@ -253,40 +254,35 @@ def _two_recipes(completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]
     others = [(a, b) for b, a in pairs if known[a.name].command != known[b.name].command]
     same = [(a, b) for b, a in pairs if known[a.name].command == known[b.name].command]
     pair = next((pair for pair in [*others, *same] if _are_comparable(*pair)), None)
-    if pair is None or {folder.name for folder in pair} <= _compared(completed):
+    if pair is None or _are_compared(*pair):
         return []
     worse, better = (each.name for each in _by_value(*pair))
     return [(f"is {better} better than {worse}?", f"deviate compare {typed_line((worse, better))}")]
 
 
-def _compared(completed: Sequence[ExperimentFolder]) -> set[str]:
-    """Return the names of the experiments of which every completed run was compared with those of another."""
+def _are_compared(*pair: ExperimentFolder) -> bool:
+    """Tell whether each completed run of both experiments was compared with those of another."""
     from deviate.store.folders import Workspace
     from deviate.store.looks import comparisons
 
     seen = {
         (side, run)
-        for looks in comparisons(Workspace(completed[0].project))
+        for looks in comparisons(Workspace(pair[0].project))
         for look in looks.looks
         for side, runs in ((looks.a, look.runs_a), (looks.b, look.runs_b))
         for run in runs
     }
-    return {folder.name for folder in completed if {(_side(folder), run) for run in _runs(folder)} <= seen}
+    return all((side, run) in seen for side, runs in map(_compared_by, pair) for run in runs)
 
 
-def _side(folder: ExperimentFolder) -> ComparedSide:
-    """Return the variant that an experiment is compared by, as comparisons record it."""
+def _compared_by(folder: ExperimentFolder) -> tuple[ComparedSide, list[int]]:
+    """Return the variant that an experiment is compared by, as comparisons record it, and its completed runs."""
     from deviate.store.looks import ComparedSide
 
     experiment = folder.read_experiment()
     main = DEFAULT_VARIANT if DEFAULT_VARIANT in experiment.planned else next(iter(experiment.planned))
-    return ComparedSide(folder.name, main, "" if experiment.imported else experiment.created)
-
-
-def _runs(folder: ExperimentFolder) -> list[int]:
-    """Return the completed runs of that variant."""
-    main = _side(folder).variant
-    return [each.run.index for each in folder.completed_runs() if each.run.variant == main]
+    side = ComparedSide(folder.name, main, "" if experiment.imported else experiment.created)
+    return side, [each.run.index for each in folder.completed_runs() if each.run.variant == main]
 
 
 def _by_value(*pair: ExperimentFolder) -> tuple[ExperimentFolder, ...]:

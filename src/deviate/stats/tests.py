@@ -54,7 +54,7 @@ def is_permuted(n_a: int, n_b: int) -> bool:
 
 
 def are_of_two_kinds(a: Floats, b: Floats) -> bool:
-    """Tell whether values lie in two places, with less around them than between them, and a side has both.
+    """Tell whether the values lie in two places, further apart than both are wide, and one side has some in each.
 
     Welch's test calls up to 7.7 % of equal sides of such values different (``benchmarks/statistics``). No claim hangs
     on fewer than three runs in a place.

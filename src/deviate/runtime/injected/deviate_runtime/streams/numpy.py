@@ -153,11 +153,7 @@ def wrap_functions(numpy_random, streams, generator):
 
     @replaces(numpy_random, "set_state", numpy_random.mtrand)
     def set_state(state):
-        if generator.hand_back(token(state)):
-            return
-        if streams.controls:
-            plain_set(state)
-        else:
+        if not generator.hand_back(token(state)):
             streams.put_back(generator, lambda: plain_set(state))
 
 

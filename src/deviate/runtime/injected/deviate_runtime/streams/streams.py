@@ -219,10 +219,12 @@ class Streams:
         return result
 
     def put_back(self, generator, plain):
-        """Have `plain` put a state back where nothing is controlled: that is no draw; what was drawn before is one."""
+        """Have `plain` put a state back: where nothing is controlled that is no draw; what was drawn before is one."""
+        if self.controls:
+            return plain()
         self.fingerprints.look()
         plain()
-        self.fingerprints.rebase([generator])
+        return self.fingerprints.rebase([generator])
 
     def seed_anew(self, seed, generators, plain, is_programs):
         """Seed generators by seeds of the factors where the program seeds, and else by what is `plain`."""

@@ -94,7 +94,7 @@ def hand_back(streams, generator, state, plain, frame):
         if streams.forks:
             # What is computed again must start from this state, whatever it was drawn for.
             streams.suspended = True
-    if generator is None or streams.controls:
+    if generator is None:
         plain()
     else:
         streams.put_back(generator, plain)
