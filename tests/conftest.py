@@ -5,7 +5,12 @@ import os
 import signal
 
 import pytest
+from click import ClickException
+from click.exceptions import Abort, Exit
+from click.testing import CliRunner
 from profiles import register
+
+from deviate.core.errors import DeviateError
 
 register()
 
@@ -48,6 +53,26 @@ def _waits_for_no_disk():
     """What a power cut would take back nobody tests: a disk takes milliseconds for each file."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+#: Ways in which a command ends that its tests look at themselves.
+REFUSALS = (DeviateError, ClickException, Abort, Exit, SystemExit, KeyboardInterrupt)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_crash_is_kept_back():
+    """Raise what a command raised, but refusals: CliRunner keeps it, and a test that reads the output may pass."""
+    invoke = CliRunner.invoke
+
+    def raising(*args, **kwargs):
+        done = invoke(*args, **kwargs)
+        if done.exception is not None and not isinstance(done.exception, REFUSALS):
+            raise done.exception
+        return done
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CliRunner, "invoke", raising)
         yield
 
 

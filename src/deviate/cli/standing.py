@@ -166,9 +166,10 @@ def _plan(folder: ExperimentFolder) -> list[tuple[str, str]]:
     with suppress(DeviateError):
         standings = main_standings(summary_of(folder))
     differing = [each.name for each in standings if each.sd and each.kind != "speed"]
-    metric = f" --metric {typed_word(differing[0])}" if differing[:1] != [each.name for each in standings[:1]] else ""
-    question = ("how many runs show less?", f"deviate plan {typed_word(folder.name)}{metric}")
-    return [question] if differing else []
+    if not differing:
+        return []
+    metric = "" if differing[0] == standings[0].name else f" --metric {typed_word(differing[0])}"
+    return [("how many runs show less?", f"deviate plan {typed_word(folder.name)}{metric}")]
 
 
 def following(folder: ExperimentFolder) -> list[tuple[str, str]]:

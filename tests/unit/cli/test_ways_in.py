@@ -244,6 +244,14 @@ def test_alone_it_goes_on_where_the_first_variant_of_a_cell_has_no_run_and_what_
     assert compares(folder) == ["compare widths"]
 
 
+def test_nothing_is_planned_with_runs_that_are_all_equal(folder):
+    for name, value in (("base", 90.0), ("wider", 91.0)):
+        write_experiment(folder, name, {"test acc": [value] * 5})
+    assert typed("compare", "base", "wider").exit_code == 0
+    for words in ((), ("report", "base")):
+        assert not any("  deviate plan" in line for line in typed(*words).stdout.splitlines())
+
+
 def test_alone_it_proposes_no_comparison_of_a_grid_that_was_made(folder):
     (folder / FILE_NAME).write_text(GRID)
     for name in ("widths@width=8", "widths@width=16"):
