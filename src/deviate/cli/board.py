@@ -258,7 +258,8 @@ def _head(head: str, before: int, ends: tuple[float, float] | None, scale: int, 
         return text
     wide = ends[1] - ends[0] >= 0.1
     low, high = (show(end, max(place, -1) if wide and place is not None else place) for end in ends)
-    return f"{text}   {low}{high.rjust(scale - len(low))}   made"
+    labels = f"{low}{high.rjust(scale - len(low))}" if len(low) + len(high) < scale else " " * scale
+    return f"{text}   {labels}   made"
 
 
 def _folded(found: Sequence[Entry]) -> list[Entry]:

@@ -19,6 +19,7 @@ from deviate.core.paths import folders_below, globbed
 from deviate.core.shell_words import typed_line, typed_word
 
 if TYPE_CHECKING:
+    from deviate.core.experiment import Experiment
     from deviate.facts.overview import Standing, Unreadable
     from deviate.source.cells import Cell
     from deviate.store.folders import ExperimentFolder, Workspace
@@ -203,17 +204,26 @@ def _second(completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
         return []
     if any(other.read_experiment().entry == experiment.entry for other in completed[1:]):
         return []
-    command, runs = typed_line(experiment.command), max(*experiment.planned.values(), FIRST_LOOK)
+    command, runs = typed_line(experiment.command), _enough(experiment)
     script = completed[0].project / experiment.entry
     edited = script.is_file() and _READS_OPTIONS.search(script.read_bytes()) is None
-    why = f"deviate run -n {runs} --name {typed_word(completed[0].name)}-why --vary sources -- {command}"
     return [
         (
             f"is another recipe better?{f' edit {experiment.entry}, then' if edited else ''}",
             f"deviate run -n {runs} --name NAME -- {command}{'' if edited else ' …'}",
         ),
-        *([("how much does each source matter?", why)] if len(experiment.planned) == 1 else []),
+        *([("how much does each source matter?", why_command(experiment))] if len(experiment.planned) == 1 else []),
     ]
+
+
+def why_command(experiment: Experiment) -> str:
+    """Return the command that makes runs of each source of the randomness of an experiment."""
+    options = ["-n", str(_enough(experiment)), "--name", f"{experiment.name}-why", "--vary", "sources"]
+    return typed_line(["deviate", "run", *options, "--", *experiment.command])
+
+
+def _enough(experiment: Experiment) -> int:
+    return max(*experiment.planned.values(), FIRST_LOOK)
 
 
 def _is_in(folder: ExperimentFolder, grid: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,6 +19,9 @@ from deviate.cli.options import (
 from deviate.cli.printing import examples, show
 from deviate.core.errors import BadOption
 from deviate.core.shell_words import typed_word
+
+if TYPE_CHECKING:
+    from deviate.facts.experiment import ExperimentFacts
 
 
 @click.command(
@@ -44,9 +48,21 @@ def command(name: str | None, metric: str | None, settings: tuple[str, ...]) -> 
     results = read_results(folder, read_options(**read_statistics(settings, SAMPLES)), weights=True)
     facts = experiment_facts(results, datetime.now().astimezone(), metrics=() if metric is None else (metric,))
     if not facts.across:
-        runs = max((variant.completed for variant in facts.variants), default=0) or 8
-        raise BadOption(
-            f"experiment {name!r} has one variant, so what makes its runs differ is unknown",
-            hint=f"type deviate run -n {runs} --name {typed_word(name)}-why --vary sources -- …",
-        )
+        raise _unknown(facts)
     show(why_view(facts), find_writer("terminal", None, writers()), None, f"deviate why {typed_word(name)}")
+
+
+def _unknown(facts: ExperimentFacts) -> BadOption:
+    """Return what is missing where no two variants have a completed run."""
+    from deviate.cli.standing import why_command
+
+    if facts.definition.imported is not None:
+        return BadOption(
+            f"what varied between the runs of {facts.experiment!r}, which were imported, is not known",
+            hint="type deviate run -n 8 --vary sources -- python train.py",
+        )
+    return BadOption(
+        f"experiment {facts.experiment!r} has completed runs of one variant at most, so what makes its runs differ is "
+        "unknown",
+        hint=f"type {why_command(facts.definition)}",
+    )

@@ -11,6 +11,7 @@ import msgspec
 from deviate.core.errors import BadOption, some_of
 from deviate.core.experiment import Direction, Experiment
 from deviate.core.factors import DEFAULT_VARIANT, find_variant
+from deviate.core.shell_words import typed_word
 from deviate.facts.groups import NO_GROUPS, GroupOptions, with_groups
 from deviate.facts.predictions import (
     Evaluation,
@@ -369,5 +370,5 @@ def _default(folder: ExperimentFolder, variants: Sequence[str]) -> str:
         return DEFAULT_VARIANT
     raise BadOption(
         f"experiment {folder.name!r} has {len(variants)} variants: {', '.join(variants) or 'none yet'}",
-        hint=f"name one: {folder.name}:{variants[0]}" if variants else "make runs with: deviate run",
+        hint=f"name one: {typed_word(f'{folder.name}:{variants[0]}')}" if variants else "make runs with: deviate run",
     )

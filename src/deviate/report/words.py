@@ -52,6 +52,15 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def all_runs(number: int) -> str:
+    """Return that every one of two or more runs is meant.
+
+    >>> all_runs(2), all_runs(8)
+    ('both runs', 'all 8 runs')
+    """
+    return "both runs" if number == 2 else f"all {number} runs"
+
+
 def compared_runs(n: int, m: int, *, paired: bool) -> str:
     """Return how many runs of two sides are compared.
 

@@ -114,6 +114,15 @@ def test_recipes_are_told_apart_by_what_their_commands_add_and_a_grid_is_one_blo
     ]
 
 
+def test_ends_of_the_scale_that_have_no_room_side_by_side_are_left_out():
+    found = [facts("base", algo=2), facts("slow", command=("python", "a.py", "--lr", "1e-3"), algo=2)]
+    for size, is_said in ((1.0, True), (1e12, False)):
+        values = {"base": summary(90.1 * size, 91.0 * size), "slow": summary(80.0 * size, 81.0 * size)}
+        head, *_ = board(found, values, 100)
+        assert head.endswith("   made")
+        assert (len(head.partition("runs")[2].split()) > 1) == is_said
+
+
 def test_what_runs_or_failed_is_said_in_place_of_a_number():
     lost = {**facts("lost", algo=0), "problem": "it ended with status 2: train.py: error: unrecognized arguments: --x"}
     going = {**facts("going", algo=8), "completed": {"algo": 3}, "running": True}

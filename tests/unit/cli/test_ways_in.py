@@ -19,6 +19,7 @@ from msgspec import structs
 from deviate.cli.main import COMMANDS, group, run_command_line
 from deviate.cli.options import complete_whole_words
 from deviate.cli.standing import STEPS
+from deviate.core.errors import BadOption
 from deviate.probes import machine
 from deviate.runs.resume import free_name
 from deviate.source.cells import read_cells
@@ -242,6 +243,24 @@ def test_alone_it_goes_on_where_the_first_variant_of_a_cell_has_no_run_and_what_
     for file in (folder / ".deviate/looks").glob("*.json"):
         file.write_text("{")
     assert compares(folder) == ["compare widths"]
+
+
+def test_sources_are_reported_where_every_run_of_the_first_kind_failed(folder):
+    write_experiment(folder, "base", {"test acc": []}, variant="control", failed=2)
+    for variant in ("algo", "impl"):
+        write_experiment(folder, "base", ENOUGH, variant=variant)
+    for words in (("report", "base"), ("report", "base", "-v"), ("why", "base")):
+        assert "kernels only" in typed(*words).stdout
+
+
+def test_why_says_what_to_type_where_nothing_can_be_said(folder):
+    write_experiment(folder, "a b", ENOUGH)
+    with pytest.raises(BadOption) as refused:
+        CliRunner().invoke(group, ["why", "a b"], standalone_mode=False, catch_exceptions=False)
+    assert refused.value.hint == "type deviate run -n 8 --name 'a b-why' --vary sources -- python train.py"
+    (folder / "table.csv").write_text("seed,test acc\n1,0.5\n2,0.6\n")
+    assert typed("import", "table.csv", "--name", "read").exit_code == 0
+    assert "imported" in str(typed("why", "read").exception)
 
 
 def test_nothing_is_planned_with_runs_that_are_all_equal(folder):

@@ -39,7 +39,7 @@ from deviate.report.topics.proof import broken_control
 from deviate.report.topics.runs import until_sentences
 from deviate.report.topics.stability import screen_stability
 from deviate.report.topics.varied import varied_statement
-from deviate.report.words import count, ended_as, listed
+from deviate.report.words import all_runs, count, ended_as, listed
 from deviate.stats.effects import HeldPrice
 from deviate.stats.failures import FailureRate
 from deviate.stats.intervals import CHI_SQUARE, Interval
@@ -176,7 +176,7 @@ def _spread_sentence(metric: MetricSpread, facts: VariantFacts) -> str:
         ran = "one run" if completed == 1 else f"one of {completed} runs"
         return f"{what} {text.mean}{text.unit} ({ran}, {taken}). How much runs differ shows from two runs on."
     if metric.spread.identical:
-        runs = "both runs" if metric.n == completed == 2 else f"all {over} runs"
+        runs = all_runs(completed) if metric.n == completed else f"all {over} runs"
         return f"{what} was exactly {text.mean}{text.unit} in {runs} ({taken})."
     interval = f"; {show_level(metric.ci_sd.level)} CI of the SD {text.ci_sd}" if metric.ci_sd.known else ""
     interval += f", {sd_basis(metric.ci_sd)}" if interval else ""
@@ -384,8 +384,8 @@ def result_figure(
     if metric.n == 1:
         return KeyFigure(label=metric.name, text=f"{text.mean}{text.unit}", basis=f"one run{behind}")
     if metric.spread.identical:
-        runs = "both runs" if metric.n == 2 else f"all {metric.n} runs"
-        return KeyFigure(label=metric.name, text=f"{text.mean}{text.unit}", basis=f"exactly equal in {runs}{behind}")
+        basis = f"exactly equal in {all_runs(metric.n)}{behind}"
+        return KeyFigure(label=metric.name, text=f"{text.mean}{text.unit}", basis=basis)
     names = {run.index: run.called for run in variant.runs}
     runs = _counted(metric, variant)
     level = show_level(facts.level)

@@ -13,7 +13,7 @@ from deviate.observe.identity import Difference, Identity
 from deviate.observe.metrics import MACHINES
 from deviate.report.page import Severity
 from deviate.report.topics.caveat import Caveat
-from deviate.report.words import count, listed, ordinal
+from deviate.report.words import all_runs, capital, count, listed, ordinal
 
 if TYPE_CHECKING:
     from deviate.facts.variant import VariantFacts
@@ -318,11 +318,12 @@ def _all_identical(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
     else:
         why = "No draw was seen that varies between them."
         severity = "warning"
+    runs = capital(all_runs(facts.completed))
     if facts.identity is not None and not facts.identity.identical:
-        message = f"All {facts.completed} runs have the same value of every metric, time aside, yet {_seen(facts)}"
+        message = f"{runs} have the same value of every metric, time aside, yet {_seen(facts)}"
         yield Caveat(slug="metric-identical", message=message, severity="note", variant=facts.variant)
         return
-    message = f"All {facts.completed} runs are bit-identical in every metric, time aside. {why}"
+    message = f"{runs} are bit-identical in every metric, time aside. {why}"
     yield Caveat(slug="runs-identical", message=message, severity=severity, variant=facts.variant)
 
 

@@ -226,8 +226,8 @@ def _title(table: SpreadAcross, facts: ExperimentFacts, *, brief: bool = False) 
     runs = f"{count(numbers.pop(), 'run')} of each" if len(numbers) == 1 else f"{min(numbers)} to {max(numbers)} runs"
     if brief:
         return f"{facts.experiment}   {table.metric}, {runs}"
-    metric = next(each for each in facts.variants[0].metrics if each.name == table.metric)
-    taken = taken_text(metric, facts.variants[0], facts.definition)
+    variant, metric = next((one, each) for one in facts.variants for each in one.metrics if each.name == table.metric)
+    taken = taken_text(metric, variant, facts.definition)
     of = (
         f"{table.metric}{f' of the {taken}' if taken.startswith(('last ', 'best ')) else f', {taken}' if taken else ''}"
     )
