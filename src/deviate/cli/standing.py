@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deviate.core.errors import DeviateError
-from deviate.core.factors import DEFAULT_VARIANT
+from deviate.core.factors import DEFAULT_VARIANT, main_variant
 from deviate.core.paths import folders_below, globbed
 from deviate.core.shell_words import typed_line, typed_word
 
@@ -233,16 +233,21 @@ def _is_in(folder: ExperimentFolder, grid: str) -> bool:
 
 
 def _best_cell(workspace: Workspace, grid: str, completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
-    if not grid or _is_compared(workspace, grid, {folder.name: folder for folder in completed}):
+    known = {folder.name: folder for folder in completed}
+    cells = [
+        known[cell.name]
+        for cell in _cells(workspace)
+        if cell.entry.name == grid and cell.name in known and cell.is_of(known[cell.name].read_experiment())
+    ]
+    if len(cells) < 2 or not all(_compared_by(folder)[1] for folder in cells) or _is_compared(workspace, cells):
         return []
     return [("which cell of the grid is best?", f"deviate compare {typed_word(grid)}")]
 
 
-def _is_compared(workspace: Workspace, grid: str, completed: Mapping[str, ExperimentFolder]) -> bool:
+def _is_compared(workspace: Workspace, cells: Sequence[ExperimentFolder]) -> bool:
     """Tell whether the cells of a grid were compared with the runs that they have."""
     from deviate.store.looks import grid_side, read_looks
 
-    cells = [completed[cell.name] for cell in _cells(workspace) if cell.entry.name == grid and cell.name in completed]
     sides, runs = zip(*map(_compared_by, cells), strict=True)
     side, numbers = grid_side(sides), [*map(len, runs)]
     # Comparing the grid again says what is wrong with a damaged file.
@@ -287,12 +292,15 @@ def _are_compared(*pair: ExperimentFolder) -> bool:
 
 
 def _compared_by(folder: ExperimentFolder) -> tuple[ComparedSide, list[int]]:
-    """Return the variant that an experiment is compared by, as comparisons record it, and its completed runs."""
+    """Return the variant that an experiment is compared by, as comparisons record it, and its completed runs.
+
+    There are none where a comparison would have to name a variant.
+    """
     from deviate.store.looks import ComparedSide
 
     experiment = folder.read_experiment()
-    main = DEFAULT_VARIANT if DEFAULT_VARIANT in experiment.planned else next(iter(experiment.planned))
-    side = ComparedSide(folder.name, main, "" if experiment.imported else experiment.created)
+    main = main_variant(experiment.planned)
+    side = ComparedSide(folder.name, main or "", "" if experiment.imported else experiment.created)
     return side, [each.run.index for each in folder.completed_runs() if each.run.variant == main]
 
 
@@ -337,10 +345,18 @@ def _failed(folder: ExperimentFolder) -> list[tuple[str, str]]:
 
 
 def _are_comparable(a: ExperimentFolder, b: ExperimentFolder) -> bool:
-    """Tell whether two experiments train with one script, or were imported, and report a number in common."""
-    entries = {folder.read_experiment().entry for folder in (a, b) if folder.read_experiment().imported is None}
+    """Tell whether two experiments train with one script, or were imported, and report a number in common.
+
+    A number that stands for a run in one way is not compared with one that does in another.
+    """
+    experiments = [folder.read_experiment() for folder in (a, b)]
+    entries = {experiment.entry for experiment in experiments if experiment.imported is None}
+    one, other = ({metric.name: metric.aggregate for metric in experiment.metrics} for experiment in experiments)
+    is_named = all(_compared_by(folder)[1] for folder in (a, b))
+    if not is_named or len(entries) > 1 or any(one[name] != other[name] for name in one.keys() & other.keys()):
+        return False
     first, second = (_finite(folder) for folder in (a, b))
-    return len(entries) < 2 and (first is None or second is None or bool(first & second))
+    return first is None or second is None or bool(first & second)
 
 
 def _finite(folder: ExperimentFolder) -> set[str] | None:

@@ -157,6 +157,16 @@ _SETS = {"algo": ALGORITHMIC}
 DEFAULT_VARIANT = "algo+impl"
 
 
+def main_variant(variants: Iterable[str]) -> str | None:
+    """Return the variant that is meant where none is named; None where one has to be.
+
+    >>> main_variant(["control", "algo+impl"]), main_variant(["control"]), main_variant(["algo", "impl"])
+    ('algo+impl', 'control', None)
+    """
+    names = list(variants)
+    return DEFAULT_VARIANT if DEFAULT_VARIANT in names else names[0] if len(names) == 1 else None
+
+
 def parse_variants(texts: Iterable[str]) -> list[Variant]:
     """Return the variants that ``--vary``, given several times, names: groups expanded, each variant once.
 

@@ -10,7 +10,6 @@ import msgspec
 
 from deviate.core.errors import BadOption
 from deviate.core.experiment import SCHEMA, Direction, Kind
-from deviate.core.secrets import mask_words
 from deviate.core.shell_words import typed_line
 from deviate.facts.comparable import (
     Comparability,
@@ -524,6 +523,9 @@ def _terms(
 # Read the cells of a grid that ``deviate.toml`` lists, compare them, and record the look at them.
 
 
+NONE_COMPLETED = "no run completed"
+
+
 def names_grid(root: Path, names: Sequence[str]) -> bool:
     """Tell whether the words of ``deviate compare`` mean cells of ``deviate.toml``: none, or one of its experiments."""
     if len(names) > 1:
@@ -543,9 +545,11 @@ def read_grid(workspace: Workspace, names: Sequence[str], options: ComparisonOpt
     cells = read_cells(workspace.project, name)
     present, missing = _present(workspace, cells)
     if len(present) < 2:
-        what = f"cells of {name!r}" if name else f"cells of {FILE_NAME}"
+        other = next((cell for cell in missing if cell.reason != NONE_COMPLETED), None)
         raise BadOption(
-            f"{len(present)} of {len(cells)} {what} have completed runs", hint="make them with: deviate run"
+            f"{len(present)} of {len(cells)} cells of {repr(name) if name else FILE_NAME} "
+            f"{'have completed runs' if other is None else f'can be compared; {other.experiment}: {other.reason}'}",
+            hint="make them with: deviate run",
         )
     with locked_looks(workspace):
         labels = [cell.name + (f":{variant}" if variant else "") for cell in present]
@@ -581,8 +585,8 @@ def _present(workspace: Workspace, cells: Sequence[Cell]) -> tuple[list[Cell], l
     for cell in cells:
         folder = workspace.experiment(cell.name)
         if cell.name not in stored or not folder.has_completed():
-            reasons[cell.name] = "no run completed"
-        elif folder.read_experiment().command != mask_words(cell.command):
+            reasons[cell.name] = NONE_COMPLETED
+        elif not cell.is_of(folder.read_experiment()):
             reasons[cell.name] = f"its runs were made with another command than {FILE_NAME} says now"
     present = [cell for cell in cells if cell.name not in reasons]
     return present, [MissingCell(experiment=name, reason=reason) for name, reason in reasons.items()]

@@ -10,7 +10,7 @@ import msgspec
 
 from deviate.core.errors import BadOption, some_of
 from deviate.core.experiment import Direction, Experiment
-from deviate.core.factors import DEFAULT_VARIANT, find_variant
+from deviate.core.factors import find_variant, main_variant
 from deviate.core.shell_words import typed_word
 from deviate.facts.groups import NO_GROUPS, GroupOptions, with_groups
 from deviate.facts.predictions import (
@@ -364,10 +364,8 @@ def choose_variant(folder: ExperimentFolder, variants: Sequence[str], name: str 
 
 
 def _default(folder: ExperimentFolder, variants: Sequence[str]) -> str:
-    if len(variants) == 1:
-        return variants[0]
-    if DEFAULT_VARIANT in variants:
-        return DEFAULT_VARIANT
+    if main := main_variant(variants):
+        return main
     raise BadOption(
         f"experiment {folder.name!r} has {len(variants)} variants: {', '.join(variants) or 'none yet'}",
         hint=f"name one: {typed_word(f'{folder.name}:{variants[0]}')}" if variants else "make runs with: deviate run",

@@ -13,8 +13,9 @@ from pathlib import Path
 import msgspec
 
 from deviate.core.errors import BadConfig, DeviateError
-from deviate.core.experiment import AT
+from deviate.core.experiment import AT, Experiment
 from deviate.core.factors import parse_variants
+from deviate.core.secrets import mask_words
 from deviate.source.config import EvaluateEntry, ExperimentEntry, Setting, bad_entry, read_config
 
 #: ``{key}``; ``{{`` and ``}}`` are braces of the command's own.
@@ -45,6 +46,10 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     def label(self) -> str:
         """What the cell is called within its experiment."""
         return self.name.removeprefix(self.entry.name + AT)
+
+    def is_of(self, experiment: Experiment) -> bool:
+        """Tell whether runs of a stored experiment were made with the command that the file says now."""
+        return experiment.command == mask_words(self.command)
 
 
 def read_cells(project: Path, name: str | None = None) -> list[Cell]:

@@ -184,6 +184,24 @@ def test_alone_it_compares_only_what_has_a_number_in_common(folder):
     assert not any("  deviate compare" in line for line in typed().stdout.splitlines())
 
 
+def test_alone_it_compares_only_what_stands_for_runs_in_one_way(folder):
+    write_experiment(folder, "base", VALUES)
+    write_experiment(folder, "wider", {"test acc": [92.0, 93.0]}, aggregate="best")
+    assert not any("  deviate compare" in line for line in typed().stdout.splitlines())
+
+
+def test_a_grid_whose_command_was_changed_is_not_compared_and_says_so(folder):
+    (folder / FILE_NAME).write_text(GRID)
+    for width in (8, 16):
+        write_cell(folder, width, ENOUGH)
+    (folder / FILE_NAME).write_text(GRID.replace("train.py", "train.py --deep"))
+    assert "compare widths" not in compares(folder)
+    refused = str(typed("compare", "widths").exception)
+    assert refused.startswith(
+        "0 of 2 cells of 'widths' can be compared; widths@width=8: its runs were made with another"
+    )
+
+
 def test_alone_it_shows_why_runs_failed_where_none_completed(folder):
     write_experiment(folder, "lost", {"test acc": []}, failed=2)
     lines = typed().stdout.splitlines()
@@ -199,11 +217,16 @@ grid = {width = [8, 16]}
 """
 
 
+def write_cell(folder, width, values, **options):
+    file = write_experiment(folder, f"widths@width={width}", values, **options)
+    file.write_experiment(structs.replace(file.read_experiment(), command=["python", "train.py", str(width)]))
+
+
 def test_alone_in_a_project_with_a_grid_it_compares_its_cells(folder):
     (folder / FILE_NAME).write_text(GRID)
-    write_experiment(folder, "widths@width=8", VALUES)
+    write_cell(folder, 8, VALUES)
     assert not any("  deviate compare" in line for line in typed().stdout.splitlines())
-    write_experiment(folder, "widths@width=16", VALUES)
+    write_cell(folder, 16, VALUES)
     assert any(line.endswith("  deviate compare widths") for line in typed().stdout.splitlines())
     (folder / FILE_NAME).write_text("experiment = 3")
     assert any("  deviate compare widths@width=" in line for line in typed().stdout.splitlines())
@@ -231,12 +254,18 @@ def test_alone_it_proposes_no_comparison_that_was_made_until_a_side_has_further_
     assert compares(folder) != []
 
 
-def test_alone_it_goes_on_where_the_first_variant_of_a_cell_has_no_run_and_what_was_compared_is_damaged(folder):
+def test_alone_it_compares_nothing_where_a_variant_has_to_be_named_or_the_default_one_has_no_run(folder):
     (folder / FILE_NAME).write_text(GRID)
-    for name in ("widths@width=8", "widths@width=16"):
-        write_experiment(folder, name, {"test acc": []}, variant="init", failed=1)
-        write_experiment(folder, name, ENOUGH, variant="control")
-    assert compares(folder) == ["compare widths"]
+    for width, failing in ((8, "init"), (16, "algo+impl")):
+        write_cell(folder, width, {"test acc": []}, variant=failing, failed=1)
+        write_cell(folder, width, ENOUGH, variant="control")
+    assert compares(folder) == []
+
+
+def test_alone_it_goes_on_where_what_was_compared_is_damaged(folder):
+    (folder / FILE_NAME).write_text(GRID)
+    for width in (8, 16):
+        write_cell(folder, width, ENOUGH)
     for name in ("base", "wider"):
         write_experiment(folder, name, ENOUGH)
     assert typed("compare", "base", "wider").exit_code == 0
@@ -273,9 +302,8 @@ def test_nothing_is_planned_with_runs_that_are_all_equal(folder):
 
 def test_alone_it_proposes_no_comparison_of_a_grid_that_was_made(folder):
     (folder / FILE_NAME).write_text(GRID)
-    for name in ("widths@width=8", "widths@width=16"):
-        file = write_experiment(folder, name, ENOUGH)
-        file.write_experiment(structs.replace(file.read_experiment(), command=["python", "train.py", name[13:]]))
+    for width in (8, 16):
+        write_cell(folder, width, ENOUGH)
     assert compares(folder) == ["compare widths"]
     assert typed("compare", "widths").exit_code == 0
     assert compares(folder) == []
