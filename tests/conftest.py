@@ -5,6 +5,7 @@ import os
 import signal
 
 import pytest
+from forking import shared_folder
 from profiles import register
 
 register()
@@ -37,7 +38,7 @@ JAX_CACHE = {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0", "JAX_PERSISTENT_
 @pytest.fixture(scope="session", autouse=True)
 def _compiled_once(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path_factory.mktemp("compiled")))
+        patch.setenv("JAX_COMPILATION_CACHE_DIR", str(shared_folder(tmp_path_factory) / "compiled"))
         for name, value in JAX_CACHE.items():
             patch.setenv(name, value)
         yield
