@@ -145,7 +145,7 @@ FAMILIES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     ),
     "tensorflow": (("tensorflow", "keras"), {"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"}),
     "jax": (
-        ("jax", "tensorflow", "keras", "flax", "optax"),
+        ("jax", "tensorflow", "keras", "flax.nnx", "flax.linen", "optax"),
         {"KERAS_BACKEND": "jax", "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"},
     ),
     "keras on torch": (
