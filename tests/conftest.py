@@ -8,6 +8,7 @@ import pytest
 from click import ClickException
 from click.exceptions import Abort, Exit
 from click.testing import CliRunner
+from forking import shared_folder
 from profiles import register
 
 from deviate.core.errors import DeviateError
@@ -42,7 +43,7 @@ JAX_CACHE = {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0", "JAX_PERSISTENT_
 @pytest.fixture(scope="session", autouse=True)
 def _compiled_once(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path_factory.mktemp("compiled")))
+        patch.setenv("JAX_COMPILATION_CACHE_DIR", str(shared_folder(tmp_path_factory) / "compiled"))
         for name, value in JAX_CACHE.items():
             patch.setenv(name, value)
         yield

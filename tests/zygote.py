@@ -1,15 +1,17 @@
 """Run programs, each in a fork of this process, which has imported their libraries.
 
-Input: modules to import as arguments; jobs a line, a list of ``{"runtime", "program", "words", "folder", "output",
-"errors"}``, of which ``runtime`` is null for a program without the runtime in it, and where ``variables`` of its
-environment and folders of a ``path`` may be given. Output: a line with the exit statuses
-of the jobs, in order.
+Arguments: the number of a socket that listens, and modules to import. Each that connects sends lines of jobs, lists of
+``{"runtime", "program", "words", "folder", "output", "errors"}``, of which ``runtime`` is null for a program without
+the runtime in it, and where ``variables`` of its environment and folders of a ``path`` may be given, and gets a line
+with the exit statuses of the jobs, in order. The process ends when nobody is connected any more.
 """
 
+import contextlib
 import importlib
 import json
 import os
 import runpy
+import socket
 import sys
 import traceback
 
@@ -79,7 +81,46 @@ def status_of(child):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-for name in sys.argv[1:]:
-    importlib.import_module(name)
-for line in sys.stdin:
-    print(json.dumps(run_all(json.loads(line))), flush=True)
+def serve(listener):
+    """Serve who connects, each in a fork of this process, until nobody is left."""
+    serving = []
+    while True:
+        try:
+            serving.append(fork_server(listener, listener.accept()[0]))
+        except TimeoutError:
+            serving = [child for child in serving if not os.waitpid(child, os.WNOHANG)[0]]
+            if not serving:
+                return
+
+
+def fork_server(listener, connection):
+    child = os.fork()
+    if not child:
+        try:
+            listener.close()
+            with connection.makefile("rw", encoding="utf-8") as lines:
+                for line in lines:
+                    print(json.dumps(run_all(json.loads(line))), file=lines, flush=True)
+        finally:
+            os._exit(0)
+    connection.close()
+    return child
+
+
+def main():
+    listener = socket.socket(fileno=int(sys.argv[1]))
+    # Whoever starts this goes on at once.
+    if os.fork():
+        os._exit(0)
+    for name in sys.argv[2:]:
+        importlib.import_module(name)
+    listener.settimeout(0.5)
+    serve(listener)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(listener.getsockname())
+    # Those who connected before are served still.
+    serve(listener)
+    os._exit(0)
+
+
+main()

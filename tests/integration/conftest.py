@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from factor_runs import Zygote, Zygotes
+from forking import shared_folder
 from installed import require
 
 
@@ -20,7 +21,7 @@ def tmp_path(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def zygotes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygotes]:
-    started = Zygotes(tmp_path_factory.mktemp("zygotes"))
+    started = Zygotes(tmp_path_factory.mktemp("zygotes"), shared_folder(tmp_path_factory))
     yield started
     started.close()
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from forking import Parent
@@ -102,10 +103,10 @@ def environment(**further: str) -> dict[str, str]:
 class Zygote(Parent):
     """Runs programs in forks of a process that has their libraries, with a folder of its own for each."""
 
-    def __init__(self, folder: Path, *modules: str, **variables: str) -> None:
+    def __init__(self, folder: Path, *modules: str, path: Path, **variables: str) -> None:
         self.folder = folder
         self.count = 0
-        super().__init__(modules, environment(**variables))
+        super().__init__(modules, environment(**variables), path)
 
     def run(
         self, program: str, words: Sequence[object], seeds: Iterable[dict[str, int] | None], **config: Any
@@ -144,7 +145,7 @@ FAMILIES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     ),
     "tensorflow": (("tensorflow", "keras"), {"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"}),
     "jax": (
-        ("jax", "tensorflow", "keras", "flax", "optax"),
+        ("jax", "tensorflow", "keras", "flax.nnx", "flax.linen", "optax"),
         {"KERAS_BACKEND": "jax", "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"},
     ),
     "keras on torch": (
@@ -155,10 +156,10 @@ FAMILIES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
 
 
 class Zygotes:
-    """A process for each family, started when it is first asked for."""
+    """A process for each family, started when it is first asked for; `shared` is the folder of the session."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, shared: Path) -> None:
+        self.folder, self.shared = folder, shared
         self.started: dict[str, Zygote] = {}
 
     def __getitem__(self, family: str) -> Zygote:
@@ -167,7 +168,7 @@ class Zygotes:
             folder = self.folder / family
             folder.mkdir()
             there = [module for module in modules if find_spec(module.partition(".")[0])]
-            self.started[family] = Zygote(folder, *there, **variables)
+            self.started[family] = Zygote(folder, *there, path=self.shared / family, **variables)
         return self.started[family]
 
     def close(self) -> None:
@@ -177,11 +178,13 @@ class Zygotes:
 
 @contextmanager
 def zygote(folder: Path, *modules: str, **variables: str) -> Iterator[Zygote]:
-    started = Zygote(folder, *modules, **variables)
-    try:
-        yield started
-    finally:
-        started.close()
+    # A path of a socket is short.
+    with TemporaryDirectory() as place:
+        started = Zygote(folder, *modules, path=Path(place) / "zygote", **variables)
+        try:
+            yield started
+        finally:
+            started.close()
 
 
 def run_command(folder: Path, command: Sequence[object], seeds: dict[str, int] | None, **config: Any) -> Trained:

@@ -61,3 +61,6 @@ def test_no_factor_of_a_loop_of_tensorflow_leaks_into_another(tensorflow: Zygote
     check_matrix(runs, EVERY, factors)
     # A program that seeds nothing augments anew in each pass over the data.
     assert {run.output.split()[1] for run in runs} == {"repeat" if seeding == "own" else "differ"}
+    # What the boundaries of factors call of the program is converted, what they call of the runtime is not.
+    converted = {name for run in runs for name in run.output.splitlines()[2].split()[1:]}
+    assert converted == {"at_boundary", "inside"}

@@ -237,7 +237,8 @@ def test_a_training_that_hangs_is_ended_with_all_it_started(project):
     assert not Path(f"/proc/{child}").exists() or "zombie" in Path(f"/proc/{child}/status").read_text()
 
 
-def test_what_a_command_leaves_behind_is_ended_with_it(project):
+def test_what_a_command_leaves_behind_is_ended_with_it(project, monkeypatch):
+    monkeypatch.setattr("deviate.runs.executors.supervise.HELPER_QUIET", 1.0)
     source = (
         "import subprocess, sys\nrecord(1)\n"
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\nprint(child.pid)\n"

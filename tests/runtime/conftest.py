@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forking import Parent
+from forking import Parent, shared_folder
 from programs import FACTORS, INJECTED, METRICS, Both, Outcome, Run, clean_environment, other_pythons, read_outcome
 
 from deviate.source.edits import Edit, Instrumented, span_of
@@ -43,14 +43,14 @@ WARM = {
 
 
 @pytest.fixture(scope="session")
-def parents() -> Iterator[Callable[[str], Parent]]:
+def parents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Parent]]:
     """Return a function that gives the parent with a framework, which is started once."""
     started: dict[str, Parent] = {}
 
     def parent(name: str) -> Parent:
         if name not in started:
             variables = {**clean_environment(), "PYTHONPATH": str(INJECTED), **QUIET}
-            started[name] = Parent(WARM[name], variables)
+            started[name] = Parent(WARM[name], variables, shared_folder(tmp_path_factory) / f"runtime-{name}")
         return started[name]
 
     yield parent

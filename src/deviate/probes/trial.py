@@ -124,7 +124,10 @@ def _thrown_away(folder: ExperimentFolder, executor: Executor) -> Iterator[Exper
 
 def _remove(folder: ExperimentFolder, executor: Executor) -> None:
     for run in folder.runs():
-        end_leftover(run, executor)
+        ended = run.read_ended()
+        # A command that ended by itself was watched until nothing of it was left.
+        if ended is None or ended.cause or ended.status or ended.left:
+            end_leftover(run, executor)
     shutil.rmtree(folder.path.parent, ignore_errors=True)
 
 

@@ -5,6 +5,7 @@ import hashlib
 import sys
 
 import tensorflow as tf
+from tensorflow.python.autograph.impl import api
 
 draw = getattr(builtins, "__dv_draw__", lambda site, function: function)
 seeding, width = sys.argv[1], int(sys.argv[2])
@@ -55,3 +56,5 @@ for _ in range(2):
         step(inputs, targets)
 print("passes", "repeat" if sorted(seen[:80]) == sorted(seen[80:]) else "differ")
 print("sha", hashlib.sha1(b"".join(w.numpy().tobytes() for w in model.trainable_variables)).hexdigest())
+converted = {code.co_name for code in api._TRANSPILER._cache._cache if "deviate_runtime" in code.co_filename}
+print("converted", *sorted(converted))

@@ -66,8 +66,16 @@ def scan(handle: Handle, session: int | None = None) -> tuple[list[psutil.Proces
     """
     own, marks = os.getpid(), _marks(handle, session)
     others = {process.pid: process for process in psutil.process_iter() if process.pid != own}
-    found = {pid for pid, process in others.items() if _belongs(process, marks)}
-    children, ended = _children(others.values())
+    found: set[int] = set()
+    children: dict[int, set[int]] = {}
+    ended: dict[int, set[int]] = {}
+    for process in others.values():
+        # Any may end while it is looked at.
+        with suppress(psutil.Error), process.oneshot():
+            lives = process.status() != psutil.STATUS_ZOMBIE
+            (children if lives else ended).setdefault(process.ppid(), set()).add(process.pid)
+            if _belongs(process, marks):
+                found.add(process.pid)
     waiting = list(found)
     while waiting:
         fresh = children.get(waiting.pop(), set()) - found
@@ -151,17 +159,6 @@ def _prints(pid: int) -> set[str]:
     with suppress(OSError):
         return {os.readlink(f"/proc/{pid}/fd/{number}") for number in (1, 2)}
     return set()
-
-
-def _children(processes: Iterable[psutil.Process]) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
-    """Return those of `processes` that live, and those that have ended, by their parents."""
-    living: dict[int, set[int]] = {}
-    ended: dict[int, set[int]] = {}
-    for process in processes:
-        with suppress(psutil.Error):
-            each = ended if process.status() == psutil.STATUS_ZOMBIE else living
-            each.setdefault(process.ppid(), set()).add(process.pid)
-    return living, ended
 
 
 def end_processes(processes: Iterable[psutil.Process], grace: float = GRACE) -> int:

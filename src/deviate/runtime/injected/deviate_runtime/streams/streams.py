@@ -90,6 +90,11 @@ class Streams:
             self.sample(factor)
         return before
 
+    # Compiled code of TensorFlow passes boundaries: AutoGraph would convert them, with all they call, in seconds.
+    for _passed in (enter, leave, pass_by):
+        _passed.autograph_info__ = {}
+    del _passed
+
     def enter_import(self, of_library):
         """Begin to import a module in the midst of a boundary, which it does not draw for; return what to leave to."""
         before = self.enter(OTHER), self.importing
