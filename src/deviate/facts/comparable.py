@@ -131,6 +131,8 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
     named: str = ""
     #: Runs that are in no pair, such as ``seed 4 of A``; empty where runs are not paired.
     alone: list[str] = []
+    #: The user asked for pairs.
+    asked: bool = False
 
     def positions(self, a: Sample, b: Sample) -> list[tuple[int, int]]:
         """Return the positions in the values of each side of the runs that belong together and have both values."""
@@ -172,6 +174,7 @@ def pair_runs(a: Side, b: Side, mode: PairingMode) -> Pairing:
         pairs=pairs,
         named=a.labels[by_name[0][0]] if by_name and pairs else "",
         alone=[*_alone(a, {i for i, _ in pairs}), *_alone(b, {j for _, j in pairs})] if pairs else [],
+        asked=mode == "on",
     )
 
 

@@ -75,7 +75,7 @@ class GateMetric(msgspec.Struct, frozen=True, kw_only=True):
     passed: bool
     #: Runs per side that would decide it, if the means are as they seem; None where it is decided, or nothing tells.
     runs_needed: int | None
-    #: Each run gave exactly the value of the run of B with the same random numbers.
+    #: Each run gave exactly the value of the run of B with the same random numbers, or all runs of both gave one value.
     same: bool
     #: All runs that ended, in whatever way.
     ended_a: int
@@ -161,7 +161,7 @@ def gate_metric(
     a, b = metrics
     alpha, drop = options.alpha, question.drop
     lost_a, lost_b = sides[0].ended - a.n, sides[1].ended - b.n
-    same = test.paired and test.fewest >= fewest_runs(2 * alpha) and _equal_partners(a, b)
+    same = test.fewest >= fewest_runs(2 * alpha) and _are_equal(a, b, paired=test.paired)
     if same:
         outcome: Outcome = "not worse" if drop.value else "no drop shown"
     else:
@@ -251,10 +251,11 @@ def _after_losses(outcome: Outcome, lost: float, lost_b: float) -> Outcome:
     return "runs lost" if lost > lost_b else "inconclusive"
 
 
-def _equal_partners(a: MetricSpread, b: MetricSpread) -> bool:
-    """Tell whether each run gave exactly the value of its partner: an unchanged recipe with the same seeds does."""
+def _are_equal(a: MetricSpread, b: MetricSpread, *, paired: bool) -> bool:
+    """Tell whether each run gave exactly the value of its partner, as an unchanged recipe does, or all gave one."""
     partners = dict(zip(b.runs, b.values, strict=True))
-    return all(value == partners[run] for run, value in zip(a.runs, a.values, strict=True) if run in partners)
+    of_pairs = (value == partners[run] for run, value in zip(a.runs, a.values, strict=True) if run in partners)
+    return len({*a.values, *b.values}) == 1 or (paired and all(of_pairs))
 
 
 def _wide(drop: Drop, allowed: float, b: MetricSpread) -> Wide | None:

@@ -494,10 +494,11 @@ def assumed(runs: Sequence[ForeignRun]) -> str:
     though = f", though they end at iterations {ends[0]} to {ends[-1]}" if len(ends) > 1 else ""
     what = "none of their settings differs" if any(run.settings for run in known) else "no settings of theirs are known"
     labels = some_of([run.label for run in known], MOST_VALUES)
+    sort = "number" if any(map(str.isdigit, "".join(run.label for run in known))) else "letter"
     drawn = " and drawn words" if any(_DRAWN.search(run.label) for run in known) else ""
     return (
-        f"Taken for repeats of one recipe{though}: {what}, and their names differ by numbers{drawn} alone ({labels}). "
-        "If such a number was set, they are no repeats."
+        f"Taken for repeats of one recipe{though}: {what}, and their names differ by {sort}s{drawn} alone ({labels}). "
+        f"If such a {sort} was set, they are no repeats."
     )
 
 

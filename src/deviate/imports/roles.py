@@ -164,7 +164,7 @@ SETTINGS = frozenset({
 NUMBER = "number"
 #: Moments and times that no name tells the unit of, and what else tools note.
 CLOCKS = frozenset({"time", "t", "timestamp", "starttime", "endtime", "created"})
-NOTED = frozenset({"experimentid", "user", "host", "seed", "index", "idx", "unnamed0", NUMBER})
+NOTED = frozenset({"experimentid", "user", "host", "seed", "index", "idx", "unnamed0", "version", NUMBER})
 #: Prefixes of MLflow's exported tables: what is a metric, and what is not.
 #: How names of what wandb notes of its own begin.
 OWN = ("_step", "_runtime", "_timestamp", "_wandb")

@@ -37,7 +37,8 @@ _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
 #: Rows, and values, of these names summarise others.
 SUMMARIES = frozenset(
     {"mean", "average", "avg", "std", "sd", "stddev", "stdev", "std dev", "std. dev", "standard deviation", "sem",
-     "median", "min", "minimum", "max", "maximum", "mean ± std", "mean±std", "±", "var", "variance", "ci", "overall"}
+     "median", "min", "minimum", "max", "maximum", "mean ± std", "mean±std", "±", "var", "variance", "ci", "overall",
+     "mittelwert", "standardabweichung", "moyenne", "écart-type", "media", "среднее", "平均", "平均值", "标准差"}
 )  # fmt: skip
 
 #: Lines in which the head of a table is looked for.

@@ -528,7 +528,7 @@ def shaped(rows: list[Row], stem: str, runs_of: str) -> list[Row]:
         raise BadOption(
             f"the columns {numbered[0]!r} to {numbered[-1]!r} look like runs",
             hint="name their metric: --set 'columns_are_runs=val acc'"
-            + "".join(f", with --experiment-column {typed_word(name)}" for name in named[:1] if len(rows) > 1),
+            + "".join(f", with --experiment-column {typed_word(name)}" for name in named[:1] if not is_counter(name)),
         )
     return rows
 

@@ -149,6 +149,8 @@ _RETURN_OF = re.compile(
 _LOSS_OF = re.compile(r"(?<![a-z0-9])loss(es)?_[a-z0-9_]*[a-z0-9]$")
 #: What is left of one: ``1 - acc``, and ``-elbo``.
 _ONE_LESS = re.compile(r"\s*(1 ?)?[-−] ?[A-Za-z]\w*")
+#: Where a value is read, and no part of what it is: ``TPR@FPR1%``, ``val_loss_at_best_acc``.
+_WHERE = re.compile(r"[ _]?@|[ _]at[ _]", re.IGNORECASE)
 #: How long it takes, in whatever is counted: ``steps to 90% acc``.
 _UNTIL = re.compile(r"(epoch|episode|iteration|iter|sample|step|update)s?[ _](to|until)[ _]")
 _EPISODE_LENGTH = re.compile(
@@ -202,6 +204,9 @@ def _among_losses(last: str, meaning: Meaning | None, *, is_one: bool) -> Meanin
 
 def _read(text: str) -> tuple[Meaning | None, bool]:
     """Return what the words say without regard to groups and units, and whether a strong one does."""
+    where = _WHERE.search(text, 1)
+    if where and (of_head := _read(text[: where.start()]))[0] is not None and of_head[0].direction is not None:
+        return of_head
     words = words_of(text)
     if _LOSS_OF.search(text.strip().lower()) and words[-1] not in _MEANT["beside losses"]:
         return _LOSS, True

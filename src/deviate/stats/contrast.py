@@ -33,7 +33,7 @@ from deviate.stats.paired_tests import (
     wilcoxon,
 )
 from deviate.stats.results import Effect, Tested, fewest_runs
-from deviate.stats.spread import Floats, finite_sample
+from deviate.stats.spread import Floats, finite_sample, without_offset
 from deviate.stats.tests import (
     bartlett,
     brown_forsythe,
@@ -280,7 +280,7 @@ def contrast(
     margin : float, optional
         The smallest difference that matters, in the unit of the values.
     """
-    first, second = finite_sample(a), finite_sample(b)
+    first, second = without_offset(finite_sample(a), finite_sample(b))
     chosen = choose_location(first, second, len(pairs))
     paired = chosen == PAIRED
     indices = np.asarray(pairs, dtype=int).reshape(-1, 2)
@@ -318,7 +318,7 @@ def deciding_test(a: ArrayLike, b: ArrayLike, pairs: Sequence[tuple[int, int]] =
     >>> round(deciding_test([1.0, 2.0, 3.0], [2.0, 4.0, 6.0]).p, 4)
     0.2209
     """
-    first, second = finite_sample(a), finite_sample(b)
+    first, second = without_offset(finite_sample(a), finite_sample(b))
     choice = choose_location(first, second, len(pairs))
     if choice == PAIRED:
         indices = np.asarray(pairs, dtype=int).reshape(-1, 2)

@@ -18,7 +18,7 @@ from deviate.stats.intervals import Interval
 from deviate.stats.paired_tests import paired_t
 from deviate.stats.power import DEFAULT_POWER, planned_difference, planned_runs
 from deviate.stats.results import Effect, fewest_runs, one_sided, welch
-from deviate.stats.spread import Floats, finite_sample, is_identical
+from deviate.stats.spread import Floats, finite_sample, is_identical, without_offset
 from deviate.stats.tests import is_permuted, permutation, test_of_means
 
 #: ``not worse``: shown to be on the good side of the limit. ``worse``: shown to be beyond it. ``no drop shown``: where
@@ -92,6 +92,7 @@ def noninferiority(
     """
     first, second = finite_sample(a), finite_sample(limit)
     mean = float(np.mean(second)) if second.size else None
+    first, second = without_offset(first, second)
     location = choose_location(first, second, len(pairs))
     paired = location == PAIRED
     if paired:
@@ -191,11 +192,9 @@ def drop_seen(tested: Noninferiority, alpha: float, power: float = DEFAULT_POWER
 
 
 def _sd(a: Floats, limit: Floats, paired: bool) -> float | None:
-    if min(a.size, limit.size) < 2:
+    if min(a.size, limit.size) < 2 or (is_identical(a - limit) if paired else is_identical(a) and is_identical(limit)):
         return None
-    if paired:
-        return None if is_identical(a - limit) else float((a - limit).std(ddof=1))
-    return float(np.sqrt((a.var(ddof=1) + limit.var(ddof=1)) / 2))
+    return float(np.sqrt((a - limit).var(ddof=1) if paired else (a.var(ddof=1) + limit.var(ddof=1)) / 2))
 
 
 # Is the accuracy on a group of examples lower than allowed? Accuracies on few examples take few values.

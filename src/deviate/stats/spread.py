@@ -33,6 +33,13 @@ def finite_sample(sample: ArrayLike) -> Floats:
     return values
 
 
+def without_offset(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Take from both a value near all of theirs, where that is exact (Sterbenz, 1974) and sums are not: beyond 2^50."""
+    offset = float(a[0]) if a.size and b.size else 0.0
+    is_exact = 2.0**50 < abs(offset) < 2.0**64 and all(np.abs(v - offset).max() <= abs(offset) / 2 for v in (a, b))
+    return (a - offset, b - offset) if is_exact else (a, b)
+
+
 def is_identical(values: Floats) -> bool:
     """Tell whether all values are exactly equal (false for fewer than two).
 

@@ -268,6 +268,15 @@ def test_bit_identical_partners_pass(project):
     assert why(gate)[-1] == "No drop: each run has exactly the value of its partner."
 
 
+def test_one_value_in_all_runs_of_both_passes(project):
+    for name in ("flat", "even"):
+        write_experiment(project, name, {"acc": [70.0] * 6})
+    gate = deviate.check("flat", "even", {"acc": 0.1})
+    assert [metric.outcome for metric in gate.metrics] == ["not worse"]
+    assert gate.metrics[0].runs_needed is None
+    assert why(gate)[-1] == "No drop: each run has exactly the value of all others."
+
+
 def test_false_alarms_are_adjusted_and_passes_are_not(project):
     drops = {"val acc": 3.0, "val loss": 0.05}
     both, one = deviate.check("same", "main", drops), deviate.check("same", "main", {"val acc": 3.0})

@@ -12,6 +12,7 @@ from deviate.core.errors import BadOption, NotImportable, NotRuns
 from deviate.imports.build import propose
 from deviate.imports.foreign import ForeignResults, ForeignRun, Reading
 from deviate.imports.formats import read_results, sources_of
+from deviate.imports.repeated import assumed
 from deviate.imports.request import ImportRequest, TableOptions
 
 
@@ -230,8 +231,9 @@ def test_a_file_that_cannot_be_told_to_a_group_is_named(table):
 def test_columns_may_be_runs(table):
     path = table("epoch,run_1,run_2\n0,0.1,0.2\n1,0.3,0.4\n")
     assert values(read(path, runs_of="acc"), "acc") == {"run_1": [0.1, 0.3], "run_2": [0.2, 0.4]}
-    with pytest.raises(BadOption, match="look like runs"):
+    with pytest.raises(BadOption, match="look like runs") as refused:
         read(path)
+    assert refused.value.hint == "name their metric: --set 'columns_are_runs=val acc'"
     path = table("lr_0.1,lr_0.01\n0.1,0.2\n0.3,0.4\n")
     with pytest.raises(BadOption, match="look like runs"):
         read(path)
@@ -1021,6 +1023,25 @@ def test_rows_of_recipes_with_a_column_a_seed_keep_what_names_them(table):
     results = read(path, runs_of="val acc", experiment="params")
     assert {run.group for run in results.runs} == {"100", "900"}
     assert {reading.metric for run in results.runs for reading in run.readings} == {"val acc"}
+
+
+@pytest.mark.parametrize(("mean", "sd"), [("Mittelwert", "Standardabweichung"), ("среднее", "std"), ("平均", "标准差")])
+def test_rows_that_summarise_are_no_runs_in_other_languages(table, mean, sd):
+    results = read(table(f"run,acc\nrun0,90\nrun1,91\nrun2,92\n{mean},91\n{sd},1\n"))
+    assert [run.label for run in results.runs] == ["run0", "run1", "run2"]
+    assert mean in results.notes[0]
+    assert sd in results.notes[0]
+
+
+def test_the_version_of_a_file_is_no_metric_and_letters_are_no_numbers(table):
+    files = [
+        table(f"epoch,version,acc\n1,2,0.5\n2,2,0.6{place}\n", f"run_{name}.csv") for place, name in enumerate("ab")
+    ]
+    results = read(*files)
+    assert {reading.metric for run in results.runs for reading in run.readings} == {"acc"}
+    assert "their names differ by letters alone (run_a.csv, run_b.csv). If such a letter was set" in assumed(
+        results.runs
+    )
 
 
 def test_rows_of_methods_are_no_metrics(table):

@@ -208,3 +208,15 @@ def test_drawn_arrangements_agree_with_all_of_them():
 
 def test_brunner_munzel_is_unknown_where_the_sides_do_not_overlap():
     assert brunner_munzel([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]).p is None
+
+
+@pytest.mark.parametrize("offset", [2.0**53, -(2.0**60)])
+def test_large_values_are_compared_by_what_they_differ_in(offset):
+    # Multiples of the distance between floats there, so that adding the offset rounds nothing.
+    step = np.spacing(abs(offset))
+    a, b = step * np.array([0.0, 1, 3, 4, 5, 7]), step * np.array([1.0, 2, 2, 6, 7, 9])
+    large, small = (
+        contrast(first, second, np.random.default_rng(1)) for first, second in ((a + offset, b + offset), (a, b))
+    )
+    assert large.difference.value == pytest.approx(small.difference.value, rel=1e-12)
+    assert large.p == pytest.approx(small.p, rel=1e-12)

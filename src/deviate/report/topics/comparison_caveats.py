@@ -151,8 +151,9 @@ def _environments(facts: Comparability) -> Iterator[Caveat]:
 
 
 def _pairing(facts: Comparability) -> Iterator[Caveat]:
+    in_vain = any(pairing.asked and not pairing.pairs for pairing in facts.pairings)
     for sentence in pairing_sentences(facts.pairings):
-        yield Caveat(slug="pairing", message=sentence, severity="note")
+        yield Caveat(slug="pairing", message=sentence, severity="warning" if in_vain else "note")
 
 
 def _alone(facts: Comparability) -> Iterator[Caveat]:

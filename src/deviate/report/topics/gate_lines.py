@@ -84,7 +84,8 @@ def drop_lines(metric: GateMetric, between: str = "   ") -> Iterator[str]:
     word = "drop" if metric.direction == "higher" else "rise"
     allowed = _allowed(metric)
     if metric.same and not metric.lost_a:
-        yield f"no {word}: each run has exactly the value of its partner"
+        whose = "its partner" if metric.test == PAIRED.test else "all others"
+        yield f"no {word}: each run has exactly the value of {whose}"
     elif metric.room is not None:
         place = last_digit(metric)
         ends = ""

@@ -418,6 +418,17 @@ def imported(label, names, values):
     return side(label, [side_metric(values=values)], prints=drawn, labels=dict(enumerate(names)))
 
 
+def test_pairs_that_were_asked_for_and_are_none_are_warned_of():
+    a = imported("a", [f"seed {seed}" for seed in range(6)], [5.0, 5.4, 4.9, 5.2, 5.1, 5.3])
+    b = imported("b", [f"seed {seed}" for seed in range(10, 16)], [6.0, 6.4, 5.9, 6.2, 6.1, 6.3])
+    said = {
+        mode: next(each for each in warnings(compare([a, b], pairing=mode)) if each.slug == "pairing")
+        for mode in ("on", "auto")
+    }
+    assert said["on"].message == "Runs are not paired: 0 of 6 runs have a partner, which is too few."
+    assert [said[mode].severity for mode in ("on", "auto")] == ["warning", "note"]
+
+
 def test_imported_runs_of_one_name_are_partners_in_any_order_and_the_others_are_named_and_in_no_number():
     rng = np.random.default_rng(3)
     seeds = [3, 10, 0, 7, 5, 1, 8, 2]
