@@ -42,6 +42,8 @@ class Split(NamedTuple):
     starts: list[int]
     #: Iteration from which, and to which, the counter went back in a training that was resumed.
     resumed: list[tuple[int, int]]
+    #: Values beyond the end of a resumed training, of a start before it.
+    beyond: int = 0
 
 
 def split_trainings(
@@ -78,7 +80,7 @@ def split_trainings(
         _check_whole(split, label, counter)
     if split.resumed and not begins_anew and (late := training.short_of(split.resumed[-1][0])):
         _refuse_unsure(label, counter, *split.resumed[-1], f"end at {late}")
-    return split
+    return split._replace(beyond=training.cut())
 
 
 def _check_whole(split: Split, label: str, counter: str) -> None:
@@ -162,6 +164,14 @@ class _Training:
         """Return the last iteration since the counter went back, where it did not come to `at` again."""
         late = max((along.last for along in self.along.values() if along.last is not None), default=at)
         return late if late < at else None
+
+    def cut(self) -> int:
+        """Leave out what an earlier start reported beyond the end of the last one; return how many values."""
+        ends = {name: along.last for name, along in self.along.items() if along.last is not None}
+        kept = [each for each in self.readings if each.iteration <= ends.get(each.metric, each.iteration)]
+        beyond = len(self.readings) - len(kept)
+        self.readings[:] = kept
+        return beyond
 
     def go_back(self) -> None:
         """Count anew."""
@@ -249,7 +259,8 @@ def split_notes(label: str, split: Split, counter: str, remedy: str) -> Iterator
         at, back = split.resumed[0]
         how = f"goes back from {at} to {back}" if back < at else f"is {at} again"
         more = f", and {len(split.resumed) - 1} times more" if len(split.resumed) > 1 else ""
-        yield f"{label} was resumed: {counter!r} {how}{more}. Of what stands twice, the later value counts."
+        beyond = f" Values beyond its end are left out: {split.beyond}." if split.beyond else ""
+        yield f"{label} was resumed: {counter!r} {how}{more}. Of what stands twice, the later value counts.{beyond}"
 
 
 def _is_new(

@@ -469,6 +469,15 @@ def test_a_counter_that_goes_back_a_little_is_of_a_training_that_was_resumed(tab
     assert "'epoch' is 3 again" in read(table(f"epoch,loss\n{rows}3,1.01\n4,0.8\n")).runs[0].notes[0]
 
 
+def test_a_training_ends_where_its_last_start_does(table):
+    starts = ((0, 9, 2.0), (3, 7, 1.7), (5, 8, 1.5))
+    rows = [f"{epoch},{value - 0.1 * (epoch - low)}" for low, high, value in starts for epoch in range(low, high)]
+    (run,) = read(table("epoch,loss\n" + "\n".join(rows) + "\n")).runs
+    assert [reading.iteration for reading in run.readings][-3:] == [5, 6, 7]
+    assert max(reading.iteration for reading in run.readings) == 7
+    assert run.notes[0].endswith("Values beyond its end are left out: 1.")
+
+
 def test_a_counter_and_values_that_disagree_leave_two_readings_each_of_which_can_be_typed(table):
     path = table(
         "epoch,loss\n" + "".join(f"{e},{v}\n" for e, v in enumerate([2, 1.5, 1.1, 0.8, 0.6])) + "0,0.61\n1,0.5\n"
