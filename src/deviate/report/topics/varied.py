@@ -105,7 +105,8 @@ def factors_of(facts: VariantProof) -> Factors:
 
 def unheld(facts: VariantProof, variant: Variant) -> list[str]:
     """Return the factors that were not held as promised, and the implementation where all was held and runs differ."""
-    differs = not variant.varying and facts.identity is not None and not facts.identity.identical
+    alike = not (variant.varying or variant.disturbed)
+    differs = alike and facts.identity is not None and not facts.identity.identical
     return [*(each.name for each in facts.evidence if each.broken), *([IMPLEMENTATION] if differs else [])]
 
 

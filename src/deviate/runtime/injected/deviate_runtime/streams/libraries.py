@@ -18,6 +18,7 @@ import sys
 
 from ..factors import AUGMENT, DATA, INIT, LAYERS, OTHER, SHUFFLE
 from ..patching import replaces
+from .numpy import make
 from .seeds import derived, keeps_seed, program_frame, record_seed, replace_everywhere, replaced
 
 #: Modules whose draws make or split data.
@@ -35,6 +36,8 @@ def patch_check(module, streams):
     def check_random_state(seed):
         frame = sys._getframe(1)
         try:
+            if is_number(seed) and streams.callers.is_program(frame):
+                return made_for_program(streams, plain(seed), seed, frame)
             factor = factor_at(streams, frame)
             generator = generator_of(streams, seed) if factor != streams.current else None
             if generator is not None:
@@ -50,6 +53,14 @@ def patch_check(module, streams):
         return plain(seed)
 
     replace_everywhere(plain, check_random_state, "sklearn")
+
+
+def made_for_program(streams, item, seed, frame):
+    """Return a generator that the program makes itself, for whatever it draws of it later."""
+    numpy_random = sys.modules["numpy.random"]
+    plain = numpy_random.RandomState.__base__
+    make(streams, item, plain, numpy_random.MT19937, "sklearn.utils.check_random_state", seed, seed, frame)
+    return item
 
 
 def given_to(streams, frame, seed):
