@@ -116,13 +116,8 @@ def _drawn_from(runs: Sequence[RunFiles], *names: str, within: bool, told: bool 
         for name, fingerprint in run.fingerprints.items()
         if (name in names) == within
         for source in fingerprint.sources
-        if _is_told(source) == told
+        if ("?" not in source.generator) == told
     }
-
-
-def _is_told(source: DrawSource) -> bool:
-    """Whether draws are known to come from there; of several keys of JAX, any may be the one that was split."""
-    return "?" not in source.generator
 
 
 def kept_seeds(runs: Iterable[RunFiles]) -> list[ReplacedSeed]:
@@ -136,7 +131,7 @@ def kept_seeds(runs: Iterable[RunFiles]) -> list[ReplacedSeed]:
         drawn = run.fingerprints.get(DATA)
         if variant is not None and variant.controlled and DATA not in variant.varying and drawn is not None:
             for source in drawn.sources:
-                if source.call and _is_told(source):
+                if source.call and "?" not in source.generator:
                     merged.setdefault(source, []).append(run.name)
     return [
         ReplacedSeed(call=source.call, file=source.file, line=source.line, given=source.given, runs=names)

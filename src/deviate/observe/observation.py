@@ -212,13 +212,11 @@ def reports_metric(folder: RunFolder) -> bool:
 
 
 def _observed(mined: Sequence[RunSeries], numbers: Sequence[ReportedNumber]) -> list[tuple[RunSeries, str]]:
-    """Return the series of observed metrics; of those that were reported twice, the one with most digits.
-
-    One for all runs: a share and its percentage are one metric, and a run may show more digits of either.
-    """
+    """Return the series of observed metrics; of those that were reported twice, the one with most digits."""
     by_key = {each.series.slot.key: each for each in mined}
     chosen: dict[str, RunSeries] = {}
-    for each in sorted(numbers, key=lambda each: -digits(each.decimals, exact=each.logged)):
+    # The same one of all runs, which may show more digits of a share or of its percentage.
+    for each in sorted(numbers, key=lambda each: -digits(each)):
         if each.observed and each.key in by_key:
             chosen.setdefault(each.metric, by_key[each.key])
     return [(series, metric) for metric, series in chosen.items()]

@@ -539,9 +539,7 @@ def _observed(
     Of metrics with one name, that with most digits has it, whether or not it differs between the runs that are left.
     """
     crowded = len(candidates) > MOST_OBSERVED
-    ordered = sorted(
-        candidates, key=lambda each: (crowded and not each.varies, -digits(each.slot.decimals, exact=each.slot.exact))
-    )
+    ordered = sorted(candidates, key=lambda each: (crowded and not each.varies, -digits(each.slot)))
     names: dict[Key, str] = {}
     values: dict[str, dict[str, Values]] = {run: {} for run in by_run}
     series = {run: {each.slot.key: each for each in every} for run, every in by_run.items()}
@@ -566,11 +564,11 @@ def _how(slot: Slot) -> str:
     return "printed" if slot.source in STREAMS else "written"
 
 
-def digits(decimals: int | None, *, exact: bool) -> int:
-    """Return how many digits behind the point are shown, to compare with those of others."""
-    if exact:
+def digits(shown: Slot | ReportedNumber) -> int:
+    """Return how many digits behind the point a number shows, to compare with those of others."""
+    if shown.exact if isinstance(shown, Slot) else shown.logged:
         return EXACT
-    return ALL_DIGITS if decimals is None else decimals
+    return ALL_DIGITS if shown.decimals is None else shown.decimals
 
 
 def _free(name: str, taken: Collection[str], how: str = "printed") -> str:

@@ -37,7 +37,10 @@ def patch_check(module, streams):
         frame = sys._getframe(1)
         try:
             if is_number(seed) and streams.callers.is_program(frame):
-                return made_for_program(streams, plain(seed), seed, frame)
+                item, numpy_random = plain(seed), sys.modules["numpy.random"]
+                cls, call = numpy_random.RandomState.__base__, "sklearn.utils.check_random_state"
+                make(streams, item, cls, numpy_random.MT19937, call, seed, seed, frame)
+                return item
             factor = factor_at(streams, frame)
             generator = generator_of(streams, seed) if factor != streams.current else None
             if generator is not None:
@@ -53,14 +56,6 @@ def patch_check(module, streams):
         return plain(seed)
 
     replace_everywhere(plain, check_random_state, "sklearn")
-
-
-def made_for_program(streams, item, seed, frame):
-    """Return a generator that the program makes itself, for whatever it draws of it later."""
-    numpy_random = sys.modules["numpy.random"]
-    plain = numpy_random.RandomState.__base__
-    make(streams, item, plain, numpy_random.MT19937, "sklearn.utils.check_random_state", seed, seed, frame)
-    return item
 
 
 def given_to(streams, frame, seed):
