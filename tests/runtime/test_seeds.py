@@ -165,6 +165,21 @@ class TestLibraries:
         plain, seeded = run(program(source), warm="sklearn"), run(program(source), seed=5, varying=[])
         assert (seeded.stdout, seeded.stderr) == (plain.stdout, "")
 
+    def test_a_generator_made_by_scikit_learn_for_the_program_draws_for_what_it_is_used_for(self, run: Run) -> None:
+        require("sklearn")
+        source = """
+        from sklearn.utils import check_random_state
+        state = check_random_state(7)
+        print(__dv_draw__(0, state.rand)(2))
+        """
+        draws = [{"factor": "data", "file": "program.py", "line": 4, "call": "state.rand"}]
+        plain, held, varied = (
+            run(program(source), draws=draws, warm="sklearn", **how)
+            for how in [{"control": None}, {"seed": 5, "varying": []}, {"seed": 5, "varying": ["data"]}]
+        )
+        assert plain.stdout == held.stdout != varied.stdout
+        assert [event["call"] for event in held.of("seed")] == ["sklearn.utils.check_random_state"]
+
     def test_torch(self, run: Run) -> None:
         require("torch")
         source = """

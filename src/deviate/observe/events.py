@@ -99,22 +99,24 @@ _EMULATED = ("variables.", "threads", "cpu_capability")
 def replaced_seeds(runs: Sequence[RunFiles]) -> list[ReplacedSeed]:
     """Return the places where the program's own seeds were replaced, by file and line.
 
-    Not those that were replaced for nothing, because all that was drawn from them is data (see `kept_seeds`) or seeds.
+    Not those that were replaced for nothing, because all that was drawn from them is data (see `kept_seeds`) or seeds,
+    nor keys of which it is not known whether anything was.
     """
     kept = {(seed.call, seed.file, seed.line) for seed in kept_seeds(runs)}
     passed_on, drawn = _drawn_from(runs, SEEDS, within=True), _drawn_from(runs, DATA, SEEDS, within=False)
-    spared = (kept | passed_on) - drawn
+    spared = (kept | passed_on | _drawn_from(runs, within=False, told=False)) - drawn
     return [seed for seed in _seeds(runs, replaced=True) if (seed.call, seed.file, seed.line) not in spared]
 
 
-def _drawn_from(runs: Sequence[RunFiles], *names: str, within: bool) -> set[tuple[str, str, int]]:
-    """Return the places that seeded what was drawn under these names, or under all others."""
+def _drawn_from(runs: Sequence[RunFiles], *names: str, within: bool, told: bool = True) -> set[tuple[str, str, int]]:
+    """Return the places that seeded what was drawn under these names, or under all others; or that may have."""
     return {
         (source.call, source.file, source.line)
         for run in runs
         for name, fingerprint in run.fingerprints.items()
         if (name in names) == within
         for source in fingerprint.sources
+        if ("?" not in source.generator) == told
     }
 
 
@@ -129,7 +131,7 @@ def kept_seeds(runs: Iterable[RunFiles]) -> list[ReplacedSeed]:
         drawn = run.fingerprints.get(DATA)
         if variant is not None and variant.controlled and DATA not in variant.varying and drawn is not None:
             for source in drawn.sources:
-                if source.call:
+                if source.call and "?" not in source.generator:
                     merged.setdefault(source, []).append(run.name)
     return [
         ReplacedSeed(call=source.call, file=source.file, line=source.line, given=source.given, runs=names)

@@ -91,6 +91,7 @@ NAMES = (*SEEDED, BATCHES, WEIGHTS, EXAMPLES, INPUT)
 class DrawSource(msgspec.Struct, frozen=True, kw_only=True, order=True):
     """A generator that was drawn from, and who seeded it last."""
 
+    #: ``jax ?`` where it may have been another: of several keys nothing shows which one was split.
     generator: str
     #: Empty where nobody seeded it.
     call: str = ""

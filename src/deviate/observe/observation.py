@@ -213,11 +213,12 @@ def reports_metric(folder: RunFolder) -> bool:
 
 def _observed(mined: Sequence[RunSeries], numbers: Sequence[ReportedNumber]) -> list[tuple[RunSeries, str]]:
     """Return the series of observed metrics; of those that were reported twice, the one with most digits."""
-    by_key = {each.key: each.metric for each in numbers if each.observed}
+    by_key = {each.series.slot.key: each for each in mined}
     chosen: dict[str, RunSeries] = {}
-    for each in sorted(mined, key=lambda each: -digits(each.series.slot)):
-        if metric := by_key.get(each.series.slot.key):
-            chosen.setdefault(metric, each)
+    # The same one of all runs, which may show more digits of a share or of its percentage.
+    for each in sorted(numbers, key=lambda each: -digits(each)):
+        if each.observed and each.key in by_key:
+            chosen.setdefault(each.metric, by_key[each.key])
     return [(series, metric) for metric, series in chosen.items()]
 
 

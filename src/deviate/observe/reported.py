@@ -564,11 +564,11 @@ def _how(slot: Slot) -> str:
     return "printed" if slot.source in STREAMS else "written"
 
 
-def digits(slot: Slot) -> int:
-    """Return how many digits behind the point a slot shows, to compare with those of others."""
-    if slot.exact:
+def digits(shown: Slot | ReportedNumber) -> int:
+    """Return how many digits behind the point a number shows, to compare with those of others."""
+    if shown.exact if isinstance(shown, Slot) else shown.logged:
         return EXACT
-    return ALL_DIGITS if slot.decimals is None else slot.decimals
+    return ALL_DIGITS if shown.decimals is None else shown.decimals
 
 
 def _free(name: str, taken: Collection[str], how: str = "printed") -> str:

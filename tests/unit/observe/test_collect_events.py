@@ -208,6 +208,17 @@ def test_a_seed_that_only_data_or_seeds_were_drawn_from_is_not_replaced(tmp_path
     assert [each.line for each in replaced_seeds(read([both]))] == [6]
 
 
+def test_of_several_keys_none_is_said_to_be_replaced_or_kept(tmp_path):
+    keys = [{"call": "jax.random.key", "file": "fit.py", "line": line, "given": ""} for line in (2, 3)]
+    said = {"event": "fingerprint", "digest": "aa", "moment": "end", "count": 1}
+    any_of_them = {**said, "sources": [{**key, "generator": "jax ?"} for key in keys]}
+    first = {**said, "name": "init", "sources": [{**keys[0], "generator": "jax"}]}
+    drawn = [{**any_of_them, "name": name} for name in ("data", "layers")]
+    unknown, known = made(tmp_path, [*drawn, *({**SEED, **key} for key in keys)], [first, *drawn, {**SEED, **keys[0]}])
+    assert (kept_seeds(read([unknown])), replaced_seeds(read([unknown]))) == ([], [])
+    assert (kept_seeds(read([known])), [seed.line for seed in replaced_seeds(read([known]))]) == ([], [2])
+
+
 def test_seeds_that_were_only_looked_at_are_not_replaced(tmp_path):
     runs = made(tmp_path, [{**SEED, "replaced": False, "library": True}])
     assert replaced_seeds(read(runs)) == []

@@ -124,6 +124,18 @@ def test_what_is_printed_twice_is_one_metric_with_most_digits(folder):
     assert [each.metric for each in numbers if each.source == "stdout" and each.observed] == ["val acc", "val acc"]
 
 
+def test_of_a_share_and_its_percentage_all_runs_show_the_same_one(tmp_path):
+    experiment, shares = make_experiment(tmp_path, []), [(0.0133, 0.0188, 0.02), (0.0159, 0.0259, 0.0349)]
+    for index, values in enumerate(shares):
+        lines = [f"| {name:9} | {scale * share:<7.3g} |" for share in values
+                 for name, scale in [("percentage", 100), ("share", 1), ("gap", 3)]]  # fmt: skip
+        make_run(experiment, index, []).stdout_file.write_text("\n".join(lines) + "\n")
+    with open_tables(experiment) as tables:
+        (name,), samples = {each for each, _ in tables.observation.names} - {"gap"}, tables.samples()
+    last = [row.value for row in samples if row.metric == name]
+    assert [value / values[-1] for value, values in zip(last, shares, strict=True)] == pytest.approx([100, 100])
+
+
 def test_files_that_runs_wrote_are_searched(folder):
     for index in range(3):
         run = folder.run(Run(variant="control", index=index))

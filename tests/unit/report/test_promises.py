@@ -9,8 +9,9 @@ from deviate.facts.proof import Evidence, VariantProof, evidence_of
 from deviate.observe.events import EnvironmentDifference, TurnedBit
 from deviate.observe.fingerprints import Fingerprint
 from deviate.observe.identity import Difference, Identity
+from deviate.report.topics.headline import varied_text
 from deviate.report.topics.proof import NO_NOISE
-from deviate.report.topics.varied import varied_statement
+from deviate.report.topics.varied import factors_of, varied_statement
 from deviate.report.words import disturbed
 
 
@@ -50,6 +51,18 @@ def test_a_held_factor_that_differs_is_a_warning_with_the_runs():
     assert said["factor-leaked"].severity == "warning"
     assert "randomness of stochastic layers was held fixed" in said["factor-leaked"].message
     assert "shuffle-0 and shuffle-1 | shuffle-2" in said["factor-leaked"].message
+
+
+def test_what_was_not_held_is_not_listed_as_held():
+    kept, leaked = (
+        document("control", cases.proven("control", 3, **changes), identity).variants[0]
+        for changes, identity in [({}, None), ({"layers": "other"}, parted("control"))]
+    )
+    assert varied_text(kept.facts).endswith("Fixed: initialisation, data order, stochastic layers, data draws.")
+    assert varied_text(leaked.facts).endswith("Fixed: initialisation, data order, data draws.")
+    assert {*factors_of(kept.facts).held} - {*factors_of(leaked.facts).held} == {
+        "stochastic layers", "implementation (kernels, order of parallel sums)"
+    }  # fmt: skip
 
 
 def with_examples(variant, *sets):

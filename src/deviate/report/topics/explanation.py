@@ -142,8 +142,9 @@ def implementation_noise(audit: Audit) -> bool | None:
 
 
 def _is_explained(audit: Audit) -> bool:
-    """Tell whether probes differ under control by a cause that was found."""
-    return any(cause.held is False and cause.kind != "unknown" for cause in audit.causes)
+    """Tell whether probes differ under control by a cause that was found, or by draws that control does not hold."""
+    found = any(cause.held is False and cause.kind != "unknown" for cause in audit.causes)
+    return found or any(factor.held is False for factor in audit.factors)
 
 
 def implementation_text(audit: Audit) -> str:

@@ -38,7 +38,7 @@ from deviate.report.topics.metrics import FEW_THEN_BOTH, sd_methods
 from deviate.report.topics.proof import broken_control
 from deviate.report.topics.runs import until_sentences
 from deviate.report.topics.stability import screen_stability
-from deviate.report.topics.varied import varied_statement
+from deviate.report.topics.varied import unheld, varied_statement
 from deviate.report.words import all_runs, count, ended_as, listed
 from deviate.stats.effects import HeldPrice
 from deviate.stats.failures import FailureRate
@@ -455,8 +455,9 @@ def varied_text(variant: VariantFacts) -> str:
     free = IMPLEMENTATION in known.varying and not variant.without_noise
     varying = known.varying - set(variant.unvaried)
     varied = [PLAIN[name] for name in FACTORS if name in varying and name in drawn]
-    held = [PLAIN[name] for name in FACTORS if name not in varying and name in drawn]
+    broken = unheld(variant, known)
+    held = [PLAIN[name] for name in FACTORS if name not in varying and name in drawn and name not in broken]
     kernels = [PLAIN[IMPLEMENTATION].removesuffix(" only")]
-    held += kernels if IMPLEMENTATION not in known.varying and not variant.without_noise else []
+    held += kernels if not {IMPLEMENTATION} & {*known.varying, *broken} and not variant.without_noise else []
     fixed = f" Fixed: {', '.join(held)}." if held else ""
     return f"Varied: {', '.join([*varied, *(kernels if free else [])]) or 'nothing'}.{fixed}"

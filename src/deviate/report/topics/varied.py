@@ -90,7 +90,7 @@ def factors_of(facts: VariantProof) -> Factors:
     silent = {IMPLEMENTATION} if _is_noiseless(facts, variant) else set[str]()
     varied = [DESCRIBED[factor] for factor in order if factor in free - silent]
     spared = (IMPLEMENTATION,) if variant.disturbed == "platform" else ()
-    held = [DESCRIBED[factor] for factor in order if factor not in (*free, *spared)]
+    held = [DESCRIBED[factor] for factor in order if factor not in (*free, *spared, *unheld(facts, variant))]
     if not variant.controlled:
         varied = ["whatever the program leaves to chance"]
     elif variant.disturbed:
@@ -101,6 +101,13 @@ def factors_of(facts: VariantProof) -> Factors:
         held=[*held, *_files(facts), *_pinned(facts.threads)],
         caveats=[*absences(facts), *(_noiseless(facts, variant) if variant.controlled else [_AS_IS_CAVEAT])],
     )
+
+
+def unheld(facts: VariantProof, variant: Variant) -> list[str]:
+    """Return the factors that were not held as promised, and the implementation where all was held and runs differ."""
+    alike = not (variant.varying or variant.disturbed)
+    differs = alike and facts.identity is not None and not facts.identity.identical
+    return [*(each.name for each in facts.evidence if each.broken), *([IMPLEMENTATION] if differs else [])]
 
 
 def _is_unproven(facts: VariantProof, variant: Variant) -> bool:

@@ -99,6 +99,7 @@ CALLS: dict[str, Gives] = {
 #: Draws by the start of the dotted name.
 CALLS_BY_START: tuple[tuple[re.Pattern[str], Gives], ...] = (
     (re.compile(r"^sklearn\.datasets\.(\w+\.)?make_\w+$"), "data"),
+    (re.compile(r"^scipy\.stats\.\w+\.rvs$"), "values"),
     (re.compile(r"^tensorflow\.image\.((stateless_)?random_\w+|\w*sample_distorted_bounding_box\w*)$"), "augment"),
     (re.compile(r"^(torchvision\.transforms|albumentations|imgaug|kornia\.augmentation)\..*\bget_params$"), "augment"),
 )

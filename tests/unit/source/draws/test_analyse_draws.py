@@ -54,6 +54,7 @@ def in_loop(line: str, before: str = "") -> str:
         ("v = probs.multinomial(1)", "Tensor.multinomial"),
         ("v = df.sample(frac=1)", "df.sample"),
         ("v = stats.norm.rvs(size=3)", "stats.norm.rvs"),
+        ("import scipy; v = scipy.stats.norm.rvs(size=3)", "scipy.stats.norm.rvs"),
         ("v = self_rng.integers(3)", "self_rng.integers"),
         ("v = torch.distributions.Beta(1, 2).sample()", "torch.distributions.Beta(1, 2).sample"),
     ],

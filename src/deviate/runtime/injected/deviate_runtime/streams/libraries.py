@@ -18,6 +18,7 @@ import sys
 
 from ..factors import AUGMENT, DATA, INIT, LAYERS, OTHER, SHUFFLE
 from ..patching import replaces
+from .numpy import make
 from .seeds import derived, keeps_seed, program_frame, record_seed, replace_everywhere, replaced
 
 #: Modules whose draws make or split data.
@@ -35,6 +36,11 @@ def patch_check(module, streams):
     def check_random_state(seed):
         frame = sys._getframe(1)
         try:
+            if is_number(seed) and streams.callers.is_program(frame):
+                item, numpy_random = plain(seed), sys.modules["numpy.random"]
+                cls, call = numpy_random.RandomState.__base__, "sklearn.utils.check_random_state"
+                make(streams, item, cls, numpy_random.MT19937, call, seed, seed, frame)
+                return item
             factor = factor_at(streams, frame)
             generator = generator_of(streams, seed) if factor != streams.current else None
             if generator is not None:

@@ -229,10 +229,9 @@ class Keys:
     def record(self, key, factor):
         """Take a draw into the fingerprint: its key where that has a value, else all that keys were made of."""
         streams = self.streams
-        for seeded in self.made:
-            record_source(streams, factor, "jax", seeded)
-        if not self.made:
-            record_source(streams, factor, "jax", None)
+        for seeded in self.made or [None]:
+            # Of which of several keys this one was split, nothing shows.
+            record_source(streams, factor, "jax" if len(self.made) < 2 else "jax ?", seeded)
         number = self.number(key, factor)
         seed = 0 if keeps_seed(streams, factor) else streams.seeds.get(factor, 0)
         streams.fingerprints.add_draw(factor, mix(number, seed))
