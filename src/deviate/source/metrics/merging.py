@@ -45,14 +45,11 @@ def are_branches(one: Report, other: Report) -> bool:
 
 
 def _are_of_some_rounds(one: Report, other: Report) -> bool:
-    """Whether two lines of one kind and one loop each report in some rounds: each hundredth one, and the one that ends it."""
-    loops = [enclosing_loops(each.nesting) for each in (one, other)]
-    return (
-        one.scope is other.scope
-        and one.sink == other.sink
-        and loops[0] == loops[1] != []
-        and all(_is_conditional(each, loops[0][0]) for each in (one, other))
-    )
+    """Whether two lines of one kind in one loop report some rounds each: every hundredth, and the one that ends it."""
+    loops = enclosing_loops(one.nesting)
+    if not loops or one.scope is not other.scope or one.sink != other.sink or loops != enclosing_loops(other.nesting):
+        return False
+    return all(_is_conditional(each, loops[0]) for each in (one, other))
 
 
 def _is_conditional(report: Report, loop: ast.AST) -> bool:

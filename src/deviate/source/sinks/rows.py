@@ -375,7 +375,6 @@ SINKS = (
     Sink("logger", "put_scalar log_tabular", tag_and_value(0, 1)),
     Sink("logger", "record", tag_and_value(0, 1), receiver=_SUMMARY_WRITER),
     # Mappings.
-    # What a method of the project's own reports is read in it: ``self.log_metrics(self.val_metrics, "val")``.
     Sink("tracker", "log_metrics write_metrics collect_metrics", mapping(0), receiver="^(?!self$)"),
     Sink("lightning", "log_dict", mapping(0)),
     Sink("tqdm", "set_postfix", mapping(0)),
