@@ -25,7 +25,7 @@ from typing import NamedTuple
 from deviate.lexicon.words import words_of
 from deviate.observe.output.files import mine_file
 from deviate.observe.output.judge import Judged, judge
-from deviate.observe.output.slots import SlotSeries, mine_text
+from deviate.observe.output.slots import SlotSeries, mine_log
 
 TESTS = Path(__file__).parents[2] / "tests" / "integration"
 EXPECTED = re.compile(r"^# expect (.+?) = (.+)$", re.MULTILINE)
@@ -80,7 +80,7 @@ def run(script: Path) -> Reported | str:
         if done.returncode != 0:
             return (done.stderr.decode(errors="replace").strip().splitlines() or ["failed"])[-1]
         written = [path for path in sorted(set(folder.rglob("*")) - before) if path.is_file()]
-        series = [*mine_text(done.stdout, "stdout"), *mine_text(done.stderr, "stderr")]
+        series = [*mine_log(done.stdout, "stdout").series, *mine_log(done.stderr, "stderr").series]
         for path in written:
             series += mine_file(path, path.relative_to(folder).as_posix())
         texts = [done.stdout.decode(), "\n".join(path.read_text(errors="replace") for path in written)]

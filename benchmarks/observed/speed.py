@@ -28,11 +28,11 @@ import json, resource, sys, time
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from speed import log_of
-from deviate.observe.output.slots import mine_text
+from deviate.observe.output.slots import mine_log
 data = log_of(sys.argv[2], int(sys.argv[3]))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 start, used = time.perf_counter(), time.process_time()
-series = mine_text(data, "stdout")
+series = mine_log(data, "stdout").series
 print(json.dumps({
     "kind": sys.argv[2], "lines": int(sys.argv[3]), "megabytes_of_log": round(len(data) / 1e6, 1),
     "seconds": round(time.perf_counter() - start, 2), "processor_seconds": round(time.process_time() - used, 2),

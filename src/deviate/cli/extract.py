@@ -317,7 +317,8 @@ def _metric_rows(findings: Findings, chosen: Sequence[Metric]) -> Iterator[str]:
 
 def _metric_row(metric: Metric, main: str, word: str) -> tuple[str, str, str, str]:
     mark = "★" if metric.name == main else " " if metric.confidence >= SURE else "?"
-    better = f"{metric.direction} is better" if metric.direction else "better: not known"
+    is_known = metric.direction and metric.name[0] + metric.name[-1] != "{}"  # the run says what ``{stage}`` is
+    better = f"{metric.direction} is better" if is_known else "better: not known"
     of_round = f" {word}" if metric.aggregate in ("last", "best") and metric.pace in ("round", "within") else ""
     return f"{mark} {clean(metric.name)}", better, metric.aggregate + of_round, f"{metric.file}:{metric.line}"
 

@@ -102,7 +102,8 @@ def ranks(metrics: Iterable[Named]) -> Callable[[Named], tuple[int, int, int, bo
     summed = {split(metric.name) for metric in every if metric.kind == "loss" and _is_whole(metric.name)}
 
     def rank(metric: Named) -> tuple[int, int, int, bool]:
-        is_component = metric.kind == "loss" and split(metric.name) in summed and not _is_whole(metric.name)
+        splits = {split(metric.name), split(f"{metric.name} train")}  # what names no data may be of the training
+        is_component = metric.kind == "loss" and not _is_whole(metric.name) and not summed.isdisjoint(splits)
         is_of_epoch = metric.name.endswith("_step") and f"{metric.name.removesuffix('_step')}_epoch" in names
         is_explained = is_rewarded and _EXPLAINED.search(metric.name) is not None
         if getattr(metric, "main", False):

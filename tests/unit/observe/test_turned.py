@@ -5,7 +5,7 @@ import pytest
 from made import make_experiment, make_run, write_process
 
 from deviate.observe.iterations import Noted, Report, Site, by_passes, turned_loop
-from deviate.observe.output.slots import mine_text
+from deviate.observe.output.slots import mine_log
 from deviate.observe.tables import open_tables
 
 SOURCE = """\
@@ -81,7 +81,7 @@ LOG = b"start 1\nepoch 0 err 0.5\nvalid 0.7\nepoch 1 err 0.4\nepoch 2 err 0.3\ne
 
 def passes(direct, starts=(8, 34, 50)):
     noted = Noted(np.array(starts), np.array(direct), np.array([1.0, 2.0, 3.0]))
-    series = mine_text(LOG, "stdout")
+    series = mine_log(LOG, "stdout").series
     return {series[index].slot.name: places for index, places in by_passes(series, {"stdout": noted}).items()}
 
 

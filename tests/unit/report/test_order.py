@@ -45,6 +45,14 @@ def test_the_main_metric_comes_first_and_times_come_last():
     assert names(by_cv(variant.metrics))[0] == "val loss"
 
 
+def test_a_loss_that_names_no_data_is_behind_that_of_the_training_which_it_may_be_a_part_of():
+    values = {"prob loss": [1.0, 2.0], "train loss": [1.0, 3.0]}
+    (variant,) = cases.document({"algo+impl": values}).variants
+    assert main_metric(variant.metrics).name == "train loss"
+    (variant,) = cases.document({"algo+impl": {**values, "val kl loss": [1.0, 2.0]}}).variants
+    assert main_metric(variant.metrics).name == "val kl loss"
+
+
 def test_metrics_of_evaluations_stand_where_the_documentation_says():
     configuration = Path(__file__).parents[3] / "docs" / "configuration.md"
     assert ORDER in configuration.read_text(encoding="utf-8")

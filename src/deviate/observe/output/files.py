@@ -52,11 +52,6 @@ class _Number(float):
     decimals = 0
 
 
-def mine_file(path: Path, source: str) -> list[SlotSeries]:
-    """Return every number of a text file as a series; see `read_file`."""
-    return read_file(path, source).series
-
-
 def read_file(path: Path, source: str) -> Mined:
     """Return every number of a text file as a series, by column, by key, or by line.
 

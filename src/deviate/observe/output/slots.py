@@ -238,11 +238,6 @@ class _Column(NamedTuple):
         return self._replace(name=Name(name, self.name.unit), words=own, template=template)
 
 
-def mine_text(data: bytes, source: str) -> list[SlotSeries]:
-    """Return every number of a log as a series of its slot; see `mine_log`."""
-    return mine_log(data, source).series
-
-
 def mine_log(data: bytes, source: str) -> Mined:
     """Return every number of a log as a series of its slot, and how many lines were left out.
 

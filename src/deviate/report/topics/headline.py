@@ -72,11 +72,8 @@ def screen_headline(facts: VariantFacts) -> list[str]:
 
 
 def _others_equal(facts: VariantFacts) -> list[str]:
-    others = len(reported_of(facts.metrics)) - 1
-    if others < 1 or not all_equal(facts):
-        return []
-    which = "other metric" if others == 1 else f"{others} other metrics"
-    return [f"The {which} {'was' if others == 1 else 'were'} equal in all runs too."]
+    are_equal = len(reported_of(facts.metrics)) > 1 and all_equal(facts)
+    return ["All other metrics but times were equal in all runs too."] if are_equal else []
 
 
 def all_equal(facts: VariantFacts) -> bool:

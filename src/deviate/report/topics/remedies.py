@@ -1,4 +1,4 @@
-"""What would lower the spread between runs, in one table: what to put together, and what that costs."""
+"""What spread is left when things are put together, in one table, and what that costs."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ _NOTES = (
 )
 
 
-def table(facts: ExperimentFacts, charts: Charts, *, title: str = "What would lower the spread") -> Section | None:
-    """Show of each variant what would lower the spread of its main metric; without title on screens."""
+def table(facts: ExperimentFacts, charts: Charts, *, title: str = "Spread of means and votes") -> Section | None:
+    """Show of each variant the spread of what can be put together; without title on screens."""
     several = len(facts.variants) > 1
     blocks: list[Block] = [remedies_table(each, each.variant if several else "") for each in facts.remedies]
     return Section(slug="remedies", title=title, blocks=blocks) if blocks else None
 
 
 def remedies_table(facts: Remedies, about: str) -> Table:
-    """Show what would lower the spread between the runs of one variant."""
+    """Show the spread between the runs of one variant when things are put together."""
     heads = ("mean", "SD", "CI", "× SD", "CI", "churn", "CI", "passes", "trainings")
     sacrifice = (0, 0, 1, 0, 4, 2, 5, 0, 3)
     columns = [Column(head=head, sacrifice=lost) for head, lost in zip(heads, sacrifice, strict=True)]
@@ -53,7 +53,7 @@ def remedies_table(facts: Remedies, about: str) -> Table:
     # Rows of one are all of the same labels.
     first_ways = [*(way for way in facts.ways if way.way == "reports"), *predicted[:1]]
     return Table(
-        caption=f"What would lower the spread of {facts.metric}{f', {about}' if about else ''}",
+        caption=f"Spread of means and votes: {facts.metric}{f', {about}' if about else ''}",
         slug=slug("remedies", facts.variant),
         titled=True,
         columns=[first, *columns],

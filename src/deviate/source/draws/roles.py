@@ -67,21 +67,20 @@ _METHODS: tuple[tuple[str, re.Pattern[str], set[Gives], str, str], ...] = (
 
 #: What a function is for by its name, in lower case with underscores. The first that fits counts.
 _NAMES = (
-    ("other", re.compile(r"(^|_)(sample|select|choose|get|pick|take)_(\w+_)?actions?(_|$)|^act$"), "chooses actions"),
-    ("other", re.compile(r"^_*(plot|show|display|visuali[sz]e|imshow|render)(_|$)|_(plot|figure)s?$"), "shows things"),
+    ("other", re.compile(r"(^|_)(sample|select|choose|get|pick|take)_(\w+_)?actions?(_|$)|^act$")),
+    ("other", re.compile(r"^_*(plot|show|display|visuali[sz]e|imshow|render)(_|$)|_(plot|figure)s?$")),
     ("augment", re.compile(r"(^|_)aug(_|$|ment)|jitter|random_?(crop|eras)|(^|_)(h|v)?flip|mix_?up|cut_?mix|cut_?out|"
-                           r"collat(e|er|or)(?![a-z])"), "changes the data"),
-    ("layers", re.compile(r"drop_?(out|path|connect|block)"), "is a stochastic layer"),
+                           r"collat(e|er|or)(?![a-z])")),
+    ("layers", re.compile(r"drop_?(out|path|connect|block)")),
     ("init", re.compile(r"(^|_)init(iali[sz]e)?_(\w+_)?(weight|param|bias|layer)|(weight|param|bias)s?_init|"
-                        r"^(xavier|glorot|kaiming|he)(_|$)"), "makes parameters"),
+                        r"^(xavier|glorot|kaiming|he)(_|$)")),
     ("shuffle", re.compile(r"(get|next|sample|make|draw|load|fetch|iter|iterate|generate|create|random)_?(mini_?)?"
                            r"batch(?!_?norm)|shuffle(?!_?net)|^(mini_?)?batch(es)?$|"
                            r"(data|batch)_?(iter|iterator|generator)$|"
-                           r"random_(train(ing)?_(set|pair|example|sample)|chunk|example)s?$"),
-     "chooses the training examples"),
+                           r"random_(train(ing)?_(set|pair|example|sample)|chunk|example)s?$")),
     ("data", re.compile(r"(^|_)(re|data|train|test)?split|(^|_)(data|data_?sets?|corpus|mnist|cifar\w*)$|"
                         r"(make|build|create|prepare|load|get|read)_(\w+_)?"
-                        r"((\w*data_?|sub|train|test|val|valid)?sets?|\w*data)$"), "makes or splits data"),
+                        r"((\w*data_?|sub|train|test|val|valid)?sets?|\w*data)$")),
 )  # fmt: skip
 
 
@@ -110,9 +109,9 @@ class Roles:
         at: Unit | None = unit
         while at is not None and at.display_name != "<module>":
             name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", at.name).lower()
-            for factor, pattern, why in _NAMES:
+            for factor, pattern in _NAMES:
                 if pattern.search(name):
-                    return Role(factor, f"{at.name} {why}", by_name=True)
+                    return Role(factor, at.name, by_name=True)
             at = at.parent.unit if at.parent is not None else None
         return None
 

@@ -31,7 +31,7 @@ from deviate.source.flow.expressions import is_alarm, split_at, switches
 from deviate.source.flow.program import COMMON_METHODS, Evaluator, Program
 from deviate.source.flow.values import METRIC_ORIGINS, From, Value
 from deviate.source.framework_metrics import is_framework_logged, is_read_back
-from deviate.source.index import ModuleIndex, Nesting, Unit
+from deviate.source.index import ModuleIndex, Nesting, Unit, enclosing_loops
 from deviate.source.main_loop import Phases
 from deviate.source.metrics.capture import capture_of, root_of
 from deviate.source.metrics.finding import (
@@ -383,7 +383,9 @@ class MetricFinder:
     def _classify(
         self, report: Report, reported: ReportedValue, variable: str, earlier: str, same: bool, meant: str
     ) -> Finding | None:
-        if not variable or self._is_served(reported):
+        # A name that nothing is seen to fill, drawn once, may hold a whole curve.
+        is_curve = report.sink == "figure" and reported.tag == variable and not enclosing_loops(report.nesting)
+        if not variable or is_curve or self._is_served(reported):
             return None
         earlier += " ±" if earlier and reported.before.strip(" (") in {"±", "+/-", "+-"} else ""
         verdict = verdict_of(self.flow, reported, meant, report.sink, report.hint, earlier if same else "")

@@ -277,7 +277,8 @@ def hints_of(finding: Finding) -> list[str]:
 def metric_of(finding: Finding) -> Metric:
     """Put a finding into the form that is stored."""
     meaning = finding.verdict.meaning
-    direction: Direction | None = meaning.direction if meaning else "lower"
+    is_spread = statistic_of(finding.reported.expr) in {"std", "var"}  # none is better than another
+    direction: Direction | None = None if is_spread else meaning.direction if meaning else "lower"
     kind = meaning.kind if meaning else "speed"
     report = finding.report
     why = f"{_HOW_REPORTED.get(report.sink, f'reported to {report.sink}')} {finding.where}; {finding.verdict.why}"

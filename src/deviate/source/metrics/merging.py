@@ -44,6 +44,14 @@ def are_branches(one: Report, other: Report) -> bool:
     return any(branches.get(node, branch) != branch for node, branch in enclosing_branches(other.nesting))
 
 
+def _are_of_some_rounds(one: Report, other: Report) -> bool:
+    """Whether two lines of one kind in one loop report some rounds each: every hundredth, and the one that ends it."""
+    loops = enclosing_loops(one.nesting)
+    if not loops or one.scope is not other.scope or one.sink != other.sink or loops != enclosing_loops(other.nesting):
+        return False
+    return all(_is_conditional(each, loops[0]) for each in (one, other))
+
+
 def _is_conditional(report: Report, loop: ast.AST) -> bool:
     """Whether a condition within a loop decides whether a report of it is made."""
     nesting = report.nesting
@@ -292,7 +300,7 @@ def _joined(first: Finding, second: Finding, equal: bool) -> Finding:
         best.name, best.verdict = _name_for(best, namesake), replace(best.verdict, meaning=namesake.verdict.meaning)
     best.aliases.extend(other.aliases)
     best.also += [*([other.reported] if equal else []), *other.also]
-    is_elsewhere = are_branches(best.report, other.report) or is_left_behind(best.report, other.report)
+    is_elsewhere = any(at(best.report, other.report) for at in (are_branches, is_left_behind, _are_of_some_rounds))
     further = further_capture(best, other) if is_elsewhere else None
     best.further += [*([further] if further else []), *(other.further if best.capture == other.capture else [])]
     best.split = best.split or other.split

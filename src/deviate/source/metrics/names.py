@@ -186,7 +186,8 @@ def label_for(flow: Evaluator, reported: ReportedValue, others: list[ReportedVal
     for other in others:
         # The name first: a text may have thousands of values, and each is asked about every other one.
         is_class = _NUMBERS_CLASS.search(other.before) is not None
-        is_label = isinstance(other.expr, ast.Name) and (is_class or other.expr.id in _LABEL_NAMES)
+        heads = ends_label(reported) and other.position == reported.position - 1  # ``f"{what}: {score}"``
+        is_label = isinstance(other.expr, ast.Name) and (is_class or heads or other.expr.id in _LABEL_NAMES)
         # A value that a function of the text's computes is recorded there, where the text's own names are not known.
         if (
             not is_label

@@ -375,7 +375,7 @@ SINKS = (
     Sink("logger", "put_scalar log_tabular", tag_and_value(0, 1)),
     Sink("logger", "record", tag_and_value(0, 1), receiver=_SUMMARY_WRITER),
     # Mappings.
-    Sink("tracker", "log_metrics write_metrics collect_metrics", mapping(0)),
+    Sink("tracker", "log_metrics write_metrics collect_metrics", mapping(0), receiver="^(?!self$)"),
     Sink("lightning", "log_dict", mapping(0)),
     Sink("tqdm", "set_postfix", mapping(0)),
     Sink("logger", "logkvs put_scalars", mapping(0)),

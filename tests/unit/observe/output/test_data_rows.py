@@ -8,7 +8,7 @@ import pytest
 
 from deviate.observe.output.files import read_data
 from deviate.observe.output.judge import Judged, judge
-from deviate.observe.output.slots import mine_text
+from deviate.observe.output.slots import mine_log
 
 
 def judged(texts: list[str], source: str = "stdout") -> list[Judged]:
@@ -72,7 +72,7 @@ def test_rows_of_matrices_and_under_one_name_are_data(first, second, expected):
     ],
 )
 def test_items_of_a_printed_list_are_data_whatever_the_name_in_front_of_it(first, second, expected):
-    found = judge({f"run-{k}": mine_text(text.encode(), "stdout") for k, text in enumerate((first, second))})
+    found = judge({f"run-{k}": mine_log(text.encode(), "stdout").series for k, text in enumerate((first, second))})
     assert {one.kind for one in found if one.varies} == expected
 
 

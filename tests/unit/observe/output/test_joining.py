@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deviate.observe.output.joining import MOST_CHANCE, chance, join, shows_several
-from deviate.observe.output.slots import SlotSeries, mine_text
+from deviate.observe.output.slots import SlotSeries, mine_log
 
 
 def printed(values, form="{:.4f}", name="loss"):
-    (series,) = mine_text("\n".join(f"{name}: {form.format(value)}" for value in values).encode(), "stdout")
+    (series,) = mine_log("\n".join(f"{name}: {form.format(value)}" for value in values).encode(), "stdout").series
     return series
 
 
@@ -77,7 +77,7 @@ def test_the_order_must_be_the_same():
 def test_rounding_of_halves_does_not_matter():
     values = np.array([0.125, 0.375, 0.625, 0.875, 0.25])
     for texts in (["0.12", "0.38", "0.62", "0.88", "0.25"], ["0.13", "0.38", "0.63", "0.88", "0.25"]):
-        (series,) = mine_text("\n".join(f"acc {text}" for text in texts).encode(), "stdout")
+        (series,) = mine_log("\n".join(f"acc {text}" for text in texts).encode(), "stdout").series
         assert chance(series, values) < 1
 
 
@@ -106,7 +106,7 @@ def test_a_slot_agrees_with_its_own_values(values, decimals):
 
 def test_join_takes_the_metric_of_the_same_name_first():
     text = "".join(f"epoch {k} train_loss {value:.4f} val_loss {value:.4f}\n" for k, value in enumerate(curve()))
-    series = mine_text(text.encode(), "stdout")
+    series = mine_log(text.encode(), "stdout").series
     joined = join(series, {"val loss": curve(), "train loss": curve(), "acc": curve(seed=5)})
     assert {slot.name: metric for slot, metric in joined.items()} == {
         "train_loss": "train loss",
@@ -149,7 +149,7 @@ def test_a_slot_with_the_name_of_a_metric_needs_no_digits_where_it_shows_every_v
 def test_a_time_that_only_its_unit_names_shows_a_time_of_the_source(metric, joined):
     seconds = np.array([0.03, 0.12, 0.04, 0.06, 0.02])
     text = "\n".join(f"acc {90 + index}.5%  ({value:.1f}s)" for index, value in enumerate(seconds))
-    acc, time = mine_text(text.encode(), "stdout")
+    acc, time = mine_log(text.encode(), "stdout").series
     assert time.slot.name == "time"
     assert join([acc, time], {metric: seconds}) == ({time.slot: metric} if joined else {})
     # One value that is not printed like this, and it is another time.
@@ -163,7 +163,7 @@ ANY = st.lists(st.floats(width=64) | st.sampled_from([5e-324, 1.7e308, -1.7e308,
 def test_numbers_of_any_size_are_joined_without_a_warning(shown, recorded, form):
     """Warnings are errors here: subnormal numbers and those near the largest take every step out of range."""
     values = np.array(recorded)
-    for series in mine_text("\n".join(f"loss: {form.format(value)}" for value in shown).encode(), "stdout"):
+    for series in mine_log("\n".join(f"loss: {form.format(value)}" for value in shown).encode(), "stdout").series:
         assert 0 <= chance(series, values) <= 1
         assert join([series], {"loss": values, "other": values}).keys() <= {series.slot}
         assert shows_several(series, np.ones(len(series.values), bool), {"loss": values}) in ("", "loss")
@@ -173,7 +173,7 @@ def test_a_bar_that_shows_the_last_loss_of_each_epoch_shows_the_loss():
     random = np.random.default_rng(3)
     losses = random.normal(1, 0.2, size=90)
     shown = "".join(f"Epoch {epoch}: loss={losses[30 * epoch + 29]:.3g}\n" for epoch in range(3))
-    (loss,) = [each for each in mine_text(shown.encode(), "stderr") if each.slot.name == "loss"]
+    (loss,) = [each for each in mine_log(shown.encode(), "stderr").series if each.slot.name == "loss"]
     assert join([loss], {"loss": losses, "other": random.normal(1, 0.2, size=90)}) == {loss.slot: "loss"}
     others = SlotSeries(loss.slot, random.normal(1, 0.2, size=3).round(3), loss.offsets, loss.precision)
     assert join([others], {"loss": losses}) == {}
@@ -182,7 +182,7 @@ def test_a_bar_that_shows_the_last_loss_of_each_epoch_shows_the_loss():
 def test_numbers_that_are_drawn_again_are_those_that_were_recorded_once():
     losses = np.random.default_rng(4).normal(1, 0.2, size=6)
     shown = "".join(f"loss={value:.4f}\n" * (1 + k % 3) for k, value in enumerate(losses))
-    (loss,) = mine_text(shown.encode(), "stderr")
+    (loss,) = mine_log(shown.encode(), "stderr").series
     assert explains(loss, losses)
     assert not explains(loss, losses[::-1])
 

@@ -7,13 +7,13 @@ import pytest
 from deviate.lexicon.words import Meaning
 from deviate.observe.output.files import read_file
 from deviate.observe.output.judge import Judged, judge
-from deviate.observe.output.slots import mine_text
+from deviate.observe.output.slots import mine_log
 
 
 def judged(*runs: str) -> dict[str, Judged]:
     return {
         one.slot.name: one
-        for one in judge({f"run-{k}": mine_text(text.encode(), "stdout") for k, text in enumerate(runs)})
+        for one in judge({f"run-{k}": mine_log(text.encode(), "stdout").series for k, text in enumerate(runs)})
     }
 
 
@@ -224,7 +224,7 @@ def test_meanings_are_those_of_names_and_units():
 def test_numbers_at_both_ends_of_the_range_are_judged():
     numbers = [0.0, 1.7e308, -1.7e308, float("inf"), float("inf"), 3.0] * 2
     log = "\n".join(f"loss = {number!r}" for number in numbers).encode()
-    (found,) = judge({name: mine_text(log, "stdout") for name in ("a", "b")})
+    (found,) = judge({name: mine_log(log, "stdout").series for name in ("a", "b")})
     assert found.kind == "metric"
 
 

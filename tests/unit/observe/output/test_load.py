@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from deviate.observe.output.judge import load_slots
-from deviate.observe.output.slots import mine_text
+from deviate.observe.output.slots import mine_log
 
 LOSSES = (0.9, 0.5, 0.3)
 
 
 def runs(*texts: str):
-    return {f"run {number}": mine_text(text.encode(), "stdout") for number, text in enumerate(texts)}
+    return {f"run {number}": mine_log(text.encode(), "stdout").series for number, text in enumerate(texts)}
 
 
 def recorded(*losses: tuple[float, ...], name: str = "loss"):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from deviate.observe.output.slots import mine_text
+from deviate.observe.output.slots import mine_log
 
 
 def names(text: str) -> list[str]:
     return [
-        one.slot.name + (f" [{one.slot.unit}]" if one.slot.unit else "") for one in mine_text(text.encode(), "stdout")
+        one.slot.name + (f" [{one.slot.unit}]" if one.slot.unit else "")
+        for one in mine_log(text.encode(), "stdout").series
     ]
 
 
@@ -109,7 +110,7 @@ REPORT = """
 
 
 def test_a_report_on_classes_is_named_by_row_and_column():
-    mined = {one.slot.name: one.values.tolist() for one in mine_text(REPORT.encode(), "stdout")}
+    mined = {one.slot.name: one.values.tolist() for one in mine_log(REPORT.encode(), "stdout").series}
     assert mined["0 precision"] == [0.73]
     assert mined["1 f1-score"] == [0.77]
     assert mined["accuracy"] == [0.76]
@@ -118,13 +119,13 @@ def test_a_report_on_classes_is_named_by_row_and_column():
 
 def test_tables_with_other_heads_have_other_slots():
     text = "epoch  loss\n  0  0.5\n  1  0.25\n\nfold  accuracy\n  0  0.75\n"
-    mined = {one.slot.name: one.values.tolist() for one in mine_text(text.encode(), "stdout")}
+    mined = {one.slot.name: one.values.tolist() for one in mine_log(text.encode(), "stdout").series}
     assert mined == {"epoch": [0, 1], "loss": [0.5, 0.25], "fold": [0], "accuracy": [0.75]}
 
 
 def test_rows_between_other_lines_belong_to_the_head_above():
     text = "epoch  loss\n  0  0.5\nsaved\n  1  0.25\n"
-    assert {one.slot.name: one.values.tolist() for one in mine_text(text.encode(), "s")} == {
+    assert {one.slot.name: one.values.tolist() for one in mine_log(text.encode(), "s").series} == {
         "epoch": [0, 1],
         "loss": [0.5, 0.25],
     }

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from deviate.observe.output import slots
-from deviate.observe.output.slots import SlotSeries, mine_log, mine_text
+from deviate.observe.output.slots import SlotSeries, mine_log
 from deviate.observe.output.templates import MOST_NUMBERS
 from deviate.observe.reported import SLOTS, MinedRun, RunSeries, _as_table, _read
 
@@ -28,13 +28,13 @@ def by_name(series: list[SlotSeries]) -> dict[str, SlotSeries]:
 
 
 def values(text: str) -> dict[str, list[float]]:
-    return {name: one.values.tolist() for name, one in by_name(mine_text(text.encode(), "stdout")).items()}
+    return {name: one.values.tolist() for name, one in by_name(mine_log(text.encode(), "stdout").series).items()}
 
 
 @given(st.lists(NUMBERS, min_size=1, max_size=30), st.sampled_from(["{!r}", "{:.4e}", "{:g}", "{:10.3g}"]))
 def test_every_number_is_given_back(numbers, form):
     printed = [form.format(number) for number in numbers]
-    (series,) = mine_text("\n".join(f"loss = {text}" for text in printed).encode(), "stdout")
+    (series,) = mine_log("\n".join(f"loss = {text}" for text in printed).encode(), "stdout").series
     assert np.array_equal(series.values, [float(text) for text in printed], equal_nan=True)
 
 
@@ -42,7 +42,7 @@ def test_every_number_is_given_back(numbers, form):
 @examples(100)
 def test_fixed_digits_are_given_back_with_their_number(numbers, decimals, unit):
     printed = [f"{number:.{decimals}f}" for number in numbers]
-    (series,) = mine_text("\n".join(f"val acc: {text}{unit}" for text in printed).encode(), "stdout")
+    (series,) = mine_log("\n".join(f"val acc: {text}{unit}" for text in printed).encode(), "stdout").series
     assert series.values.tolist() == [float(text) for text in printed]
     assert series.slot.decimals == decimals
     assert set(series.precision.tolist()) == {decimals}
@@ -51,7 +51,7 @@ def test_fixed_digits_are_given_back_with_their_number(numbers, decimals, unit):
 
 @given(st.lists(st.integers(0, 10**12), min_size=1, max_size=20))
 def test_thousands_are_given_back(numbers):
-    (series,) = mine_text("\n".join(f"tokens {number:,} seen" for number in numbers).encode(), "stdout")
+    (series,) = mine_log("\n".join(f"tokens {number:,} seen" for number in numbers).encode(), "stdout").series
     assert series.values.tolist() == numbers
 
 
@@ -85,23 +85,23 @@ def test_states_that_are_overwritten_are_not_counted(numbers):
 
 def test_offsets_are_where_lines_begin():
     text = "start\nloss 0.5\nother\nloss 0.25\n"
-    (series,) = mine_text(text.encode(), "stderr")
+    (series,) = mine_log(text.encode(), "stderr").series
     assert series.offsets.tolist() == [6, 21]
     assert series.slot.source == "stderr"
 
 
 def test_lists_of_one_length_have_a_slot_for_each_item_and_others_have_one():
     assert values("acc [0.5, 0.25]\nacc [0.75, 1.0]\n") == {"acc [0]": [0.5, 0.75], "acc [1]": [0.25, 1.0]}
-    (series,) = mine_text(b"acc [0.5, 0.25]\nacc [0.75, 1.0, 2.0]\n", "stdout")
+    (series,) = mine_log(b"acc [0.5, 0.25]\nacc [0.75, 1.0, 2.0]\n", "stdout").series
     assert series.values.tolist() == [0.5, 0.25, 0.75, 1.0, 2.0]
     assert series.offsets.tolist() == [0, 0, 16, 16, 16]
 
 
 def test_a_word_that_is_another_one_in_each_line_makes_no_template():
     words = [f"{a}{b}" for a in "abcdefghij" for b in "klmnopqrst"]
-    (series,) = mine_text(
+    (series,) = mine_log(
         "".join(f"sample {word} got score 0.{k:02d}\n" for k, word in enumerate(words)).encode(), "log"
-    )
+    ).series
     assert series.slot.template == "sample ⟨word⟩ got score ⟨n⟩"
     assert series.values.tolist() == [k / 100 for k in range(100)]
 
@@ -127,7 +127,7 @@ def test_lines_beyond_the_limit_of_templates_are_counted(monkeypatch):
     ],
 )
 def test_of_a_line_some_hundred_numbers_are_read_and_what_is_kept_of_it_is_small(line):
-    mined = mine_text(f"epoch 0 loss 0.5\n{line}\nepoch 1 loss 0.25\n".encode(), "stdout")
+    mined = mine_log(f"epoch 0 loss 0.5\n{line}\nepoch 1 loss 0.25\n".encode(), "stdout").series
     assert by_name(mined)["loss"].values.tolist() == [0.5, 0.25]
     assert sum(len(each.values) for each in mined) <= MOST_NUMBERS + 4
     run = MinedRun([RunSeries(each, each.offsets, each.values) for each in mined], 0, [])
@@ -145,7 +145,7 @@ def test_templates_with_too_many_numbers_together_are_counted(monkeypatch):
 @given(st.binary(max_size=400))
 @examples(100)
 def test_no_bytes_raise(data):
-    mine_text(data, "stdout")
+    mine_log(data, "stdout")
 
 
 CHARACTERS = "0,| []()'{}\":=%/-+±█#@._\\\n\r\t"
@@ -157,7 +157,7 @@ PIECES = st.sampled_from([*CHARACTERS, *WORDS.split(), "precision recall support
 @example(["it/s", "0", ",", "\r", "0", "12", ","])
 @examples(300)
 def test_no_arrangement_of_what_logs_have_raises(pieces):
-    series = mine_text("".join(pieces).encode(), "stdout")
+    series = mine_log("".join(pieces).encode(), "stdout").series
     by_name(series)
     keys = [one.slot.key for one in series]
     assert len(set(keys)) == len(keys)
@@ -178,7 +178,7 @@ def test_units_that_go_with_the_size_of_a_number_are_one():
         "5/5 - 0s - 569us/step - loss: 0.25",
         "5/5 - 1s - 2s/step - loss: 0.125",
     ]
-    named = by_name(mine_text("\n".join(lines).encode(), "stdout"))
+    named = by_name(mine_log("\n".join(lines).encode(), "stdout").series)
     assert named["loss"].values.tolist() == [0.5, 0.25, 0.125]
     per_step = next(one for one in named.values() if one.slot.unit == "s/step")
     assert per_step.values.tolist() == [0.012, 0.000569, 2]
@@ -187,7 +187,7 @@ def test_units_that_go_with_the_size_of_a_number_are_one():
 
 def test_a_bar_that_is_slow_has_the_rate_of_one_that_is_fast():
     lines = ["100%|█| 4/4 [00:01<00:00,  4.00it/s]", "100%|█| 4/4 [00:08<00:00,  2.00s/it]"]
-    (speed,) = [one for one in mine_text("\n".join(lines).encode(), "stderr") if one.slot.unit == "it/s"]
+    (speed,) = [one for one in mine_log("\n".join(lines).encode(), "stderr").series if one.slot.unit == "it/s"]
     assert speed.values.tolist() == [4, 0.5]
     assert speed.precision.tolist() == [2, 2]
 
@@ -204,7 +204,7 @@ def test_a_bar_that_is_slow_has_the_rate_of_one_that_is_fast():
     ],
 )
 def test_durations_that_clocks_show_are_seconds_and_times_of_day_are_none(lines, expected):
-    series = mine_text(lines.encode(), "s")
+    series = mine_log(lines.encode(), "s").series
     assert {one.slot.name: one.values.tolist() for one in series} == expected
     assert {one.slot.unit for one in series if len(expected) == 1} <= {"s"}
     assert all(one.precision[0] == 2 for one in series if one.slot.name == "Time taken")

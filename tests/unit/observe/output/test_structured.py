@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from deviate.observe.output import files as structured
-from deviate.observe.output.files import mine_file, read_data
+from deviate.observe.output.files import read_data, read_file
 
 
 def values(data: str | bytes, suffix: str) -> dict[str, list[float]]:
@@ -56,11 +56,11 @@ def test_digits_are_those_of_the_file():
 
 def test_a_file_is_read_by_its_suffix_and_one_that_is_not_there_is_empty(tmp_path, monkeypatch):
     (tmp_path / "a.CSV").write_text("loss\n0.5\n")
-    assert [one.slot.source for one in mine_file(tmp_path / "a.CSV", "out/a.CSV")] == ["out/a.CSV"]
-    assert mine_file(tmp_path / "none.csv", "none.csv") == []
-    assert mine_file(tmp_path, "folder") == []
+    assert [one.slot.source for one in read_file(tmp_path / "a.CSV", "out/a.CSV").series] == ["out/a.CSV"]
+    assert read_file(tmp_path / "none.csv", "none.csv").series == []
+    assert read_file(tmp_path, "folder").series == []
     monkeypatch.setattr(structured, "MOST_BYTES", 3)
-    assert mine_file(tmp_path / "a.CSV", "a.CSV") == []
+    assert read_file(tmp_path / "a.CSV", "a.CSV").series == []
 
 
 def test_depth_and_number_of_keys_are_bounded(monkeypatch):

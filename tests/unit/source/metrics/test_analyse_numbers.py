@@ -13,6 +13,9 @@ def test_mean_and_spread_of_one_list_are_two_metrics(tmp_path):
         "loss": "np.mean(losses)",
         "loss ±": "np.std(losses)",
     }
+    report = "scores.append(evaluate(loss.item()))\nprint(np.mean(scores), np.std(scores))"
+    found = analyse(tmp_path / "plain", train=looped(report, "import numpy as np\nscores = []")).metrics
+    assert {metric.name: metric.direction for metric in found} == {"scores": "higher", "scores (std)": None}
 
 
 def test_two_values_of_one_name_are_told_apart_by_their_keys(tmp_path):

@@ -191,6 +191,21 @@ def test_a_function_is_no_metric(tmp_path):
     assert names(analyse(tmp_path, train=looped("wandb.log({'loss_fn': chosen.loss_fn})", before))) == {}
 
 
+def test_a_text_made_at_run_time_that_heads_a_value_names_it(tmp_path):
+    report = "for what in ['train error', 'dev error']:\n    print(f'{what}: {evaluate(loss.item(), what):.4f}')"
+    (metric,) = analyse(tmp_path, train=looped(report)).metrics
+    assert (metric.name, metric.capture.label) == ("{what}", "what")
+    (metric,) = analyse(tmp_path / "counted", train=looped("print(f'{i}: {loss.item():.4f}')")).metrics
+    assert (metric.name, metric.capture.label) == ("loss", "")
+
+
+def test_what_a_figure_is_given_under_a_name_that_nothing_fills_is_no_metric(tmp_path):
+    head = "import matplotlib.pyplot as plt\nlosses = []"
+    ends = "\nfalse, auc = curve(model)\nplt.plot(false, auc)\nplt.plot(losses)"
+    found = analyse(tmp_path, train=looped("losses.append(loss.item())", head) + ends)
+    assert set(names(found)) == {"loss"}
+
+
 def test_what_a_function_of_the_text_computes_is_not_labelled_by_names_of_the_text(tmp_path):
     before = """
     import time

@@ -104,3 +104,21 @@ def test_what_each_branch_of_a_condition_reports_is_recorded_in_each(tmp_path):
     head = "from sklearn.metrics import accuracy_score\n"
     found = {metric.name: metric for metric in analyse(tmp_path, train=HEAD + head + MODELS).metrics}
     assert [len(found["acc_score"].further), len(found["SVC accuracy"].further)] == [1, 0]
+
+
+SEARCH = """
+for step in range(400):
+    loss = train(step)
+    if step % 100 == 0:
+        print("loss", loss.item())
+    if loss < 0.01:
+        print("loss", loss.item())
+        break
+"""
+
+
+def test_the_round_that_ends_the_training_is_recorded_where_two_lines_print_some_rounds(tmp_path):
+    found = {metric.name: metric for metric in analyse(tmp_path, train=HEAD + SEARCH).metrics}
+    assert [capture.span.line - found["loss"].line for capture in found["loss"].further] == [2]
+    whole = SEARCH.replace("if step % 100 == 0", "with torch.no_grad()")
+    assert not any(metric.further for metric in analyse(tmp_path / "whole", train=HEAD + whole).metrics)
