@@ -48,9 +48,10 @@ def main() -> None:
 
 def simulate(rng: np.random.Generator, repeats: int) -> tuple[str, Any]:
     """Make the table."""
+    drawn = list(product(RATES, RUNS))
     rows = [
-        {"baseline": rates[0], "candidate": rates[1], "runs": runs, **shares(rng, rates, runs, repeats)}
-        for rates, runs in product(RATES, RUNS)
+        {"baseline": rates[0], "candidate": rates[1], "runs": runs, **shares(own, rates, runs, repeats)}
+        for (rates, runs), own in zip(drawn, rng.spawn(len(drawn)), strict=True)
     ]
     cells = {
         (f"{baseline:.0%}", f"{candidate:.0%}", what): [
