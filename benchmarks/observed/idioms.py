@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from deviate.lexicon.words import words_of
-from deviate.observe.output.files import mine_file
+from deviate.observe.output.files import read_file
 from deviate.observe.output.judge import Judged, judge
 from deviate.observe.output.slots import SlotSeries, mine_log
 
@@ -82,7 +82,7 @@ def run(script: Path) -> Reported | str:
         written = [path for path in sorted(set(folder.rglob("*")) - before) if path.is_file()]
         series = [*mine_log(done.stdout, "stdout").series, *mine_log(done.stderr, "stderr").series]
         for path in written:
-            series += mine_file(path, path.relative_to(folder).as_posix())
+            series += read_file(path, path.relative_to(folder).as_posix()).series
         texts = [done.stdout.decode(), "\n".join(path.read_text(errors="replace") for path in written)]
         return Reported(texts, series)
 

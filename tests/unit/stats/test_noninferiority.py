@@ -101,5 +101,6 @@ def test_the_runs_to_decide_do_so_in_four_of_five_cases_over_the_sds_that_are_le
 def test_nothing_tells_the_runs_where_nothing_varies_or_the_mean_is_at_the_limit():
     same = noninferiority([1.0] * 6, [1.0] * 6, "higher", 0.05)
     assert runs_to_decide(same, 0.05) is None
-    assert drop_seen(same, 0.05) == pytest.approx(0)
+    # Nothing is known of how far runs may lie apart.
+    assert drop_seen(same, 0.05) is None
     assert runs_to_decide(noninferiority(A, A, "higher", 0.05), 0.05) is None

@@ -107,7 +107,8 @@ def unheld(facts: VariantProof, variant: Variant) -> list[str]:
     """Return the factors that were not held as promised, and the implementation where all was held and runs differ."""
     alike = not (variant.varying or variant.disturbed)
     differs = alike and facts.identity is not None and not facts.identity.identical
-    return [*(each.name for each in facts.evidence if each.broken), *([IMPLEMENTATION] if differs else [])]
+    broken = (each.name for each in facts.evidence if each.broken and each.meant == "held")
+    return [*broken, *([IMPLEMENTATION] if differs else [])]
 
 
 def _is_unproven(facts: VariantProof, variant: Variant) -> bool:
