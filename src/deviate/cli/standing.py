@@ -233,23 +233,24 @@ def _is_in(folder: ExperimentFolder, grid: str) -> bool:
 
 
 def _best_cell(workspace: Workspace, grid: str, completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
+    if not grid:
+        return []
     known = {folder.name: folder for folder in completed}
     cells = [
-        known[cell.name]
+        _compared_by(known[cell.name])
         for cell in _cells(workspace)
         if cell.entry.name == grid and cell.name in known and cell.is_of(known[cell.name].read_experiment())
     ]
-    if len(cells) < 2 or not all(_compared_by(folder)[1] for folder in cells) or _is_compared(workspace, cells):
+    if len(cells) < 2 or not all(runs for _, runs in cells) or _is_compared(workspace, cells):
         return []
     return [("which cell of the grid is best?", f"deviate compare {typed_word(grid)}")]
 
 
-def _is_compared(workspace: Workspace, cells: Sequence[ExperimentFolder]) -> bool:
-    """Tell whether the cells of a grid were compared with the runs that they have."""
+def _is_compared(workspace: Workspace, cells: Sequence[tuple[ComparedSide, list[int]]]) -> bool:
+    """Tell whether the cells of a grid, as `_compared_by` gives them, were compared with the runs that they have."""
     from deviate.store.looks import grid_side, read_looks
 
-    sides, runs = zip(*map(_compared_by, cells), strict=True)
-    side, numbers = grid_side(sides), [*map(len, runs)]
+    side, numbers = grid_side(each for each, _ in cells), [len(runs) for _, runs in cells]
     # Comparing the grid again says what is wrong with a damaged file.
     with suppress(DeviateError):
         return any(look.runs_a == numbers for look in read_looks(workspace, side, side, "grid").looks)
@@ -263,8 +264,9 @@ def _two_recipes(completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]
     The first of `completed` is one of them if it can be. The worse one is typed first.
     """
     known = {folder.name: folder.read_experiment() for folder in completed[:LISTED]}
+    usable = [folder for folder in completed[:LISTED] if _compared_by(folder)[1]]
     # One that has several kinds of variation is there to tell why runs differ.
-    whole = sorted(completed[:LISTED], key=lambda folder: len(known[folder.name].planned) > 1)
+    whole = sorted(usable, key=lambda folder: len(known[folder.name].planned) > 1)
     pairs = list(combinations(whole, 2))
     # Experiments of one command differ in what varied, if in anything.
     others = [(a, b) for b, a in pairs if known[a.name].command != known[b.name].command]
@@ -352,8 +354,7 @@ def _are_comparable(a: ExperimentFolder, b: ExperimentFolder) -> bool:
     experiments = [folder.read_experiment() for folder in (a, b)]
     entries = {experiment.entry for experiment in experiments if experiment.imported is None}
     one, other = ({metric.name: metric.aggregate for metric in experiment.metrics} for experiment in experiments)
-    is_named = all(_compared_by(folder)[1] for folder in (a, b))
-    if not is_named or len(entries) > 1 or any(one[name] != other[name] for name in one.keys() & other.keys()):
+    if len(entries) > 1 or any(one[name] != other[name] for name in one.keys() & other.keys()):
         return False
     first, second = (_finite(folder) for folder in (a, b))
     return first is None or second is None or bool(first & second)

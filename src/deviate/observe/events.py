@@ -99,8 +99,8 @@ _EMULATED = ("variables.", "threads", "cpu_capability")
 def replaced_seeds(runs: Sequence[RunFiles]) -> list[ReplacedSeed]:
     """Return the places where the program's own seeds were replaced, by file and line.
 
-    Not those that were replaced for nothing, because all that was drawn from them is data (see `kept_seeds`) or seeds,
-    nor keys of which it is not known whether anything was.
+    Not those that were replaced for nothing, because all that was drawn from them is data (see `kept_seeds`) or seeds.
+    Keys that may have made no draw are left out, too.
     """
     kept = {(seed.call, seed.file, seed.line) for seed in kept_seeds(runs)}
     passed_on, drawn = _drawn_from(runs, SEEDS, within=True), _drawn_from(runs, DATA, SEEDS, within=False)

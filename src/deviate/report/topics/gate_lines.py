@@ -82,9 +82,9 @@ def _drop_lines(metric: GateMetric) -> Iterator[str]:
 def drop_lines(metric: GateMetric, between: str = "   ") -> Iterator[str]:
     """Say by how much a metric fell, and how much it may; `between` parts that from the runs."""
     word = "drop" if metric.direction == "higher" else "rise"
-    allowed = _allowed(metric)
+    allowed, paired = _allowed(metric), metric.test == PAIRED.test
     if metric.same and not metric.lost_a:
-        whose = "its partner" if metric.test == PAIRED.test else "all others"
+        whose = "its partner" if paired else "all others"
         yield f"no {word}: each run has exactly the value of {whose}"
     elif metric.room is not None:
         place = last_digit(metric)
@@ -94,7 +94,6 @@ def drop_lines(metric: GateMetric, between: str = "   ") -> Iterator[str]:
                 metric.ci_room, low=allowed - metric.ci_room.high, high=allowed - metric.ci_room.low
             )
             ends = f" {show_interval(drop, place)}"
-        paired = metric.test == PAIRED.test
         runs = compared_runs(metric.compared if paired else metric.n_a, metric.n_b, paired=paired)
         limit = f"{metric.drop.text} = {show(allowed, place)}" if metric.drop.relative else show(allowed, place)
         yield f"{word} {show(allowed - metric.room, place)}{ends}, allowed {limit}{between}{runs}"

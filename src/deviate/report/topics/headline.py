@@ -455,6 +455,6 @@ def varied_text(variant: VariantFacts) -> str:
     broken = unheld(variant, known)
     held = [PLAIN[name] for name in FACTORS if name not in varying and name in drawn and name not in broken]
     kernels = [PLAIN[IMPLEMENTATION].removesuffix(" only")]
-    held += kernels if not {IMPLEMENTATION} & {*known.varying, *broken} and not variant.without_noise else []
+    held += kernels if IMPLEMENTATION not in (*known.varying, *broken) and not variant.without_noise else []
     fixed = f" Fixed: {', '.join(held)}." if held else ""
     return f"Varied: {', '.join([*varied, *(kernels if free else [])]) or 'nothing'}.{fixed}"
