@@ -250,6 +250,23 @@ class TestLibraries:
         first, _ = self.twice(run, source, warm="torch")
         assert first.of("seed") == []
 
+    def test_draws_of_a_forked_worker_are_decided_by_the_line_that_seeds_its_loader(self, run: Run) -> None:
+        require("torch")
+        source = """
+        import random, numpy, torch
+        torch.manual_seed(1)
+        generator = torch.Generator().manual_seed(2)
+        class Data(torch.utils.data.Dataset):
+            def __len__(self): return 4
+            def __getitem__(self, i): return random.random() + numpy.random.rand()
+        for seeded in None, generator:
+            list(torch.utils.data.DataLoader(Data(), num_workers=1, generator=seeded))
+        """
+        outcome = run(program(source), warm="torch", control="observe")
+        drawn = [event for event in outcome.of("fingerprint") if event["name"] == "augment"]
+        lines = {(source["generator"], source.get("line")) for event in drawn for source in event["sources"]}
+        assert lines == {("random", 3), ("random", 4), ("numpy", 3), ("numpy", 4)}
+
     def test_jax(self, run: Run) -> None:
         require("jax")
         source = """

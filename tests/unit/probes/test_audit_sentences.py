@@ -188,7 +188,7 @@ def test_the_page_has_workers_probes_draws_and_what_pins_by_nothing():
     for words in (
         "2 worker processes draw the same numbers: a generator made at d.py:4 is copied into each of them. Seed "
         "it in each, as in worker_init_fn.",
-        "by nothing that Deviate saw: a generator with a constant state, or a fixed order",
+        "by nothing that Deviate saw",
         "GPU kernels may add noise: `deviate run --vary impl` measures it",
         "Among the draws that count as `other`",
         "ended once everything was drawn for",
@@ -242,7 +242,7 @@ def test_the_screen_says_what_fixes_each_source():
     )  # fmt: skip
     text = render_terminal(page_view(made).page("screen"), 80)
     assert [line.split("  ") for line in map(str.rstrip, text.splitlines()) if "train.py:12" in line] != []
-    for words in ("initialisation                  torch.manual_seed(0)", "data draws", "a constant or a fixed order",
+    for words in ("initialisation                  torch.manual_seed(0)", "data draws                      not seen",
                   "other draws, stochastic layers", "none", "kernels", "no noise seen, no GPU",
                   "see how much it matters:", "deviate run -n 8 --vary sources -- python train.py"):  # fmt: skip
         assert words in text

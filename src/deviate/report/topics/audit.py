@@ -340,7 +340,7 @@ def _fixed_cells(factor: AuditedFactor) -> list[Cell]:
         ]
     pin = next((each for each in factor.pins if not each.library), next(iter(factor.pins), None))
     if pin is None:
-        return [Cell("a constant or a fixed order"), Cell("")]
+        return [Cell("not seen"), Cell("")]
     argument, _, of = pin.call.partition(" of ")
     call = f"{argument}={pin.given}" if of else f"{pin.call}({pin.given})"
     rest = f" {'and' if pin.seen else 'or'} {len(factor.pins) - 1} more" if factor.pins[1:] else ""

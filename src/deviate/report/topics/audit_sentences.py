@@ -34,7 +34,7 @@ PARTS_COMPARED = (
     "different fingerprints even where they drew the same numbers; the table of sources compares only what both drew."
 )
 
-NOTHING_PINS = "by nothing that Deviate saw: a generator with a constant state, or a fixed order"
+NOTHING_PINS = "by nothing that Deviate saw"
 
 
 #: Runs for which it is said what they would be where nothing varies.

@@ -54,6 +54,8 @@ class Streams:
         self.fresh = collections.deque(maxlen=64)
         #: Calls that seed, with their lines, that an event was written of.
         self.reported = set()
+        #: Where the generator was seeded that the last loader took its workers' seed from; the same in a worker.
+        self.loaders = self.workers = None
         self.thread = get_ident()
         #: How deep the program is in `torch.random.fork_rng`: states handed back there stand for factors, too.
         self.forks = 0
@@ -217,7 +219,7 @@ class Streams:
         seeded = self.locate_seed(call, seed, frame)
         self.repeats.attempt(self.repeats.end, generators)
         for generator in generators:
-            generator.seeded = seeded
+            generator.seeded = seeded or self.workers
         result = self.seed_anew(seed, generators, plain, seeded is not None)
         if seeded is not None:
             self.repeats.attempt(self.repeats.begin, seeded, seed, generators, frame)

@@ -256,7 +256,9 @@ def wrap_loader(data, streams):
         try:
             plain_init(self, loader)
             # Every loader draws a seed for workers, also one that has none and whose data set draws nothing.
-            streams.fingerprints.rebase(drawn_from(streams, loader.generator))
+            drawn = drawn_from(streams, loader.generator)
+            streams.fingerprints.rebase(drawn)
+            streams.loaders = drawn[0].seeded if drawn else None
         finally:
             streams.leave(before)
         streams.examples.add_dataset(loader.dataset)
@@ -419,4 +421,5 @@ def wrap_worker(data, streams):
     @replaces(worker, "_worker_loop")
     def _worker_loop(*args, **kwargs):
         streams.enter(AUGMENT)
+        streams.workers = streams.loaders
         return plain(*args, **kwargs)
