@@ -99,3 +99,17 @@ PLAIN = {"order": "shuffle=True", "evaluate": "pass", "epoch": "pass"}
 def test_updates_tell_a_training_from_an_evaluation(again, changes, expected):
     require("torch")
     assert again(TORCH.format(**{**PLAIN, **changes}), warm="torch") == expected
+
+
+def test_operations_of_tensorflow_have_no_state_that_could_come_again(again):
+    require("tensorflow")
+    source = """
+    import random, tensorflow as tf
+    tf.random.set_seed(1)
+    for epoch in __dv_loop__(range(6)):
+        tf.random.normal([2])
+        if epoch % 3 == 0: random.seed(9)
+        random.random()
+    """
+    # What comes again in Python's generator is still seen after it.
+    assert again(source, "observed", warm="keras") == {6: [1, 4]}

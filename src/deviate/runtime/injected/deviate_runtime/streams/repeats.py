@@ -231,7 +231,7 @@ class Occasion:
         self.start = repeats.marks(self.generators)
         if self.iteration >= 0 and not repeats.is_idle(self.updates):
             for slot, mark in self.start.items():
-                if mark != (self.fresh.get(slot) or repeats.fresh(slot)):
+                if mark != first_known(repeats, slot, self.fresh):
                     place, more = (self.iteration, process.entries), {"within": True, "functions": self.functions}
                     self.followed.prove(repeats, self.followed.within, self.name(slot), place, **more)
         return True
@@ -241,7 +241,7 @@ class Occasion:
         if self.start is None:
             return
         for slot, end in repeats.marks(self.generators).items():
-            mark = self.start.get(slot) or self.fresh.get(slot) or repeats.fresh(slot)
+            mark = first_known(repeats, slot, self.start, self.fresh)
             if end != mark:
                 key, more = (*self.name(slot), mark), {"within": False, "functions": []}
                 self.followed.prove(repeats, self.followed.after, key, self.place, **more)
@@ -249,6 +249,14 @@ class Occasion:
     def name(self, slot):
         """Return what a state is called in any occasion."""
         return self.generators.index(slot[0]), slot[1]
+
+
+def first_known(repeats, slot, *known):
+    """Return the mark of a state in the first of some that has it, which may be 0; else the one it was seeded to."""
+    for marks in known:
+        if slot in marks:
+            return marks[slot]
+    return repeats.fresh(slot)
 
 
 class Shuffle:
