@@ -54,7 +54,7 @@ SHOWN = {
         "train loss: the value is NaN in run 2",
     ),
     "other data": (lambda: proven("examples", "held", "varied"), "Data were to be held fixed, yet"),
-    "leaked": (lambda: proven("data", "held", "varied"), "was held fixed, yet differs between runs"),
+    "leaked": (lambda: proven("data", "held", "varied"), "was to be held fixed, yet differs between runs"),
     "did not vary": (lambda: proven("init", "varies", "identical"), "was to vary, yet all runs drew the same"),
     "control differs": (
         lambda: facts({"algo+impl": ACC, "control": {"test acc": [96.1, 96.1, 96.2, 96.1]}}),

@@ -228,7 +228,7 @@ def _description(metric: MetricComparison, pair: PairComparison, cells: MetricCe
         f", {show_level(pair.level)} confidence interval {cells.ci}" if contrast.difference.interval.known else ""
     )
     difference = difference_text(cells.difference, metric.unit)
-    parts.append(f"Difference ({b} less {a}): {difference}{interval}; p {cells.p}; {clean(cells.verdict)}.")
+    parts.append(f"Difference ({b} minus {a}): {difference}{interval}; p {cells.p}; {clean(cells.verdict)}.")
     if cut:
         parts.append("An arrow marks where the interval goes on beyond the chart.")
     if contrast.margin:

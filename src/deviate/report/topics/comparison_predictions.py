@@ -196,7 +196,7 @@ def _crossed(crossed: Crossed, score: str, a: str, b: str) -> list[str]:
     within = f" in {count(crossed.clusters, 'cluster')}" if crossed.clusters is not None else ""
     runs, examples = (f"{show(each, place)}{unit}" for each in errors[1:])
     return [
-        f"For other runs on other test examples, {b} less {a} in {score}: {value}.",
+        f"For other runs on other test examples, {b} minus {a} in {score}: {value}.",
         f"Its standard error is {runs} from the runs alone and {examples} from the "
         f"{count(crossed.examples, 'example')}{within} alone.",
     ]

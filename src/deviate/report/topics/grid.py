@@ -481,7 +481,7 @@ def _splits(metric: GridMetric) -> Iterator[str]:
         place = last_place((interval.high or 0.0) - (interval.low or 0.0) or None)
         together = f", as one of {len(metric.over_splits)} that hold together" if len(metric.over_splits) > 1 else ""
         yield (
-            f"For other splits and seeds, {pair.b} less {pair.a}: {show(value, place)}{unit_text(metric.unit)} "
+            f"For other splits and seeds, {pair.b} minus {pair.a}: {show(value, place)}{unit_text(metric.unit)} "
             f"{show_interval(interval, place)}{together}."
         )
 

@@ -198,7 +198,7 @@ def _groups(each: Evidence) -> str:
 
 def _leaked(named: str, each: Evidence) -> str:
     why = " Some runs drew more often than others." if each.unequal else ""
-    return f"{named} was held fixed, yet differs between runs: {_groups(each)}.{why}"
+    return f"{named} was to be held fixed, yet differs between runs: {_groups(each)}.{why}"
 
 
 def _absent(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:

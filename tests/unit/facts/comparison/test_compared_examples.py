@@ -45,7 +45,7 @@ def test_the_difference_for_other_runs_on_other_examples_is_said():
     assert facts.crossed.difference.value == pytest.approx(right[0] - right[1], abs=1e-12)
     interval = facts.crossed.difference.interval.negated
     assert sentences == [
-        f"For other runs on other test examples, wider less base in accuracy: {100 * (right[1] - right[0]):.1f} points "
+        f"For other runs on other test examples, wider minus base in accuracy: {100 * (right[1] - right[0]):.1f} points "
         f"[{100 * interval.low:.1f}, {100 * interval.high:.1f}].",
         f"Its standard error is {100 * facts.crossed.se_runs:.1f} points from the runs alone and "
         f"{100 * facts.crossed.se_examples:.1f} points from the 200 examples alone.",
@@ -70,7 +70,7 @@ def test_examples_of_a_cluster_are_counted_as_one(tmp_path):
 def test_values_are_scored_by_their_squared_error():
     facts, sentences = said(side(4, 0.7, 0, values=True), side(4, 0.5, 1, values=True))
     assert (facts.score, facts.withheld) == ("squared error", "the models predict values, not classes")
-    assert "wider less base in squared error: −0.189 " in sentences[0]
+    assert "wider minus base in squared error: −0.189 " in sentences[0]
 
 
 def test_one_run_each_is_a_question_of_two_models():

@@ -443,7 +443,7 @@ def test_recipes_are_compared_over_splits(tmp_path):
     assert metric.over_splits[0].difference == wanted
     said = family_sentences(metric, grid)
     assert said[0].startswith("lr 0.1: One run on one of 3 splits")
-    assert said[4].startswith(f"For other splits and seeds, lr 0.3 less lr 0.1: {wanted.value:.1f}")
+    assert said[4].startswith(f"For other splits and seeds, lr 0.3 minus lr 0.1: {wanted.value:.1f}")
     assert json.loads(grid_json(grid))["metrics"][0]["over_splits"][0]["difference"]["value"] == wanted.value
 
 
