@@ -188,8 +188,7 @@ def _unfolded(whole: dict[str, Any]) -> list[dict[str, Any]]:
     are_as_long = len({len(values) for values in lists.values()}) == 1 < len(lists)
     if of_runs and are_as_long and not counted:
         # A time beside lists of runs is that of all together.
-        kinds = {key: meaning.kind for key in constant if (meaning := meaning_of(key)) is not None}
-        constant = {key: value for key, value in constant.items() if kinds.get(key) != "speed"}
+        constant = {key: value for key, value in constant.items() if getattr(meaning_of(key), "kind", "") != "speed"}
     elif not lists or (results and not counted):
         return [whole]
     return _series_rows(_called_alike(lists) if sums else lists, constant)

@@ -59,8 +59,7 @@ def _readings(rows: Sequence[Row], roles: Roles, options: TableOptions) -> Itera
     if naming and not options.experiment:
         yield f"--run-column {typed_word(naming)} if {naming!r} names trainings"
         beside = numeric_columns(rows)
-        are_metrics = any(meaning_of(row[naming]) for row in rows) and not any(map(meaning_of, beside))
-        if are_metrics and 1 < len(beside) == len(columns_of(rows)) - 1:
+        if 1 < len(beside) == len(columns_of(rows)) - 1 and any(meaning_of(row[naming]) for row in rows):
             yield f"--set {typed_word(f'columns_are_runs={naming}')} if it names metrics, and each other column a run"
     of_experiment = options.experiment
     for name in list(_telling(rows, roles, grid))[:MOST_COLUMNS]:
