@@ -380,7 +380,7 @@ class _Named(NamedTuple):
 
 #: What a value became, ``loss 3.8 -> 0.8``, and the further ones of a list.
 _ARROW = re.compile(rf"%?\s*(?:--?>|=>|→)\s*(?P<value>{NUMBER})(?![\w:]|\.\d)", re.IGNORECASE)
-_FURTHER = re.compile(rf"(?:(?:\s*,\s*|\s+){NUMBER})+\s*,?\s*[\])]", re.IGNORECASE)
+_FURTHER = re.compile(rf"(?:(?:\s*,\s*|\s+){NUMBER})+\s*,?\s*(?:[\])]|$)", re.IGNORECASE)
 _COMMA = re.compile(rf"(?:\s*,\s*|\s+)(?P<value>{NUMBER})", re.IGNORECASE)
 
 
@@ -440,7 +440,7 @@ def _with_further(first: _Named, line: str) -> Iterator[_Named]:
         yield first._replace(name=f"{first.name} before")
         yield _Named(first.name, line[end : arrow.start("value")].lstrip(), arrow["value"], arrow.start("value"))
         return
-    further = _FURTHER.match(line, end) if first.text.endswith(("[", "(")) else None
+    further = _FURTHER.match(line, end) if first.text.rstrip().endswith(("[", "(")) else None
     if further is None:
         yield first
         return

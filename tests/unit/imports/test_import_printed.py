@@ -550,3 +550,12 @@ def test_lines_of_a_count_a_word_and_a_value_are_named_by_a_hint_that_leads_on(l
     assert values(results, "val")["log.txt"] == [9.0, 8.8, 8.6]
     assert iterations(results, "hella") == [0, 20, 40]
     assert iterations(results, "train") == [0, 10, 20, 30, 40, 50]
+
+
+def test_items_of_a_list_behind_a_blank_have_their_places(log):
+    """As NumPy prints an array, the second of which ends in a later line."""
+    text = "".join(f"epoch {k} AP: [ 0.{k}1  0.{k}2]\nepoch {k} grad: [ 0.{k}3 -0.{k}4\n  0.5 ]\n" for k in range(1, 5))
+    results = read(log(text))
+    assert {reading.metric for reading in results.runs[0].readings} == {"AP/0", "AP/1", "grad/0", "grad/1"}
+    assert values(results, "AP/1")["train.log"] == [0.12, 0.22, 0.32, 0.42]
+    assert values(results, "grad/1")["train.log"] == [-0.14, -0.24, -0.34, -0.44]
