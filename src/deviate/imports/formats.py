@@ -523,8 +523,8 @@ def _read_files(sources: Sources, request: ImportRequest) -> ForeignResults:
     options = msgspec.structs.replace(request.table, in_time=kind == "log", wanted=request.metrics)
     results = read_tables(tables, options)
     check_whole(results.runs, options)
-    check_recipes(results.runs, options)
     check_apart(results.runs, options)
+    check_recipes(results.runs, options)
     results = msgspec.structs.replace(results, notes=[*dict.fromkeys(notes), *said, *results.notes])
     return _joined(results, broken, labels)
 
@@ -596,6 +596,8 @@ def _pattern(found: Found, formats: str = "") -> str:
         rest = f"; it leaves out the numbers behind {behind}" if behind else ""
         typed = " or ".join(forms[:MOST_LEFT_OUT])
         return f"type {typed} to count such lines in their order, with --set rows=runs if each is of a training{rest}"
+    if found.forms:
+        return f"type {' '.join(f'--pattern {typed_word(form)}' for form in found.forms)} to read all such lines"
     places, line = count(1), " ".join(found.sample.split()[:-1])
     form = re.sub(rf"(?<![\w.]){NUMBER}", lambda _: f"{{value {next(places)}}}", line)
     if "{value 6}" in form:

@@ -49,7 +49,7 @@ _NAMED = re.compile(
     r"(?<![\w./-])(?!(?:and|the) |[ap]m\b)"
     r"(?P<name>[A-Za-z][\w./-]*@\[?[\d.]+[:-][\d.]+\]?|[A-Za-z][\w@./-]*(?:'s)?(?: (?!is )[A-Za-z][\w@-]*)?)"
     r"(?:\((?P<of>[a-z]+)\))?"
-    rf"(?P<sign>['\"]?\s*[:=]\s*[\[(]?|\s*\[\s*|\s+(?:is\s+)?)(?P<value>{NUMBER})"
+    rf"(?P<sign>['\"]?\s*[:=]\s*(?:[\[(]\s*)?|\s*\[\s*|\s+(?:is\s+)?)(?P<value>{NUMBER})"
     r"(?![\w.:-]*\d)(?=$|[\s,;:|()\[\]{}/%±>]|\.(?:\s|$)|\+/?-|[a-z]{1,3}\b)",
     re.IGNORECASE,
 )
@@ -60,8 +60,11 @@ _BEFORE = re.compile(r"([A-Za-z]+(?: [A-Za-z]+){0,2})\W*(?:#\d+\W*)?$")
 #: A place in a program: ``train.py:12``.
 _PLACE = re.compile(r"\S*\.[a-z]{1,3}:\d+")
 
-#: The name of a tensor with its shape, ``net/gamma:0, shape = (768,)``, and a line of a program that was printed.
-_NO_NAMES = re.compile(r"\S+:\d+,? *\(?shape *[=:]? *[(\[][\d, ]*[)\]]|^\s+return [-+.\w]+\s*$")
+#: The name of a tensor with its shape, ``net/gamma:0, shape = (768,)``, a line of a program, and one of an error.
+_NO_NAMES = re.compile(
+    r"\S+:\d+,? *\(?shape *[=:]? *[(\[][\d, ]*[)\]]|^\s+return [-+.\w]+\s*$"
+    r"|^[^A-Za-z]*[\[|-] ?(?:ERROR|CRITICAL|FATAL) ?[\]|-].*"
+)
 
 #: A line that begins with its iteration alone, as XGBoost writes it.
 _BEGUN = re.compile(r"\s*\[(\d+)(?:/\d+)?\]")
@@ -119,9 +122,14 @@ def found_rows(path: Path) -> Found:
         late, lines_of = _behind(found, metrics, counters)
         unclear, forms = (f"{late!r} stands behind the lines that it counts", lines_of) if late else (unclear, forms)
         unclear, forms = _barred(lines, kept) or _uncounted(made, kept) or (unclear, forms)
+    words = Counter(match[1] for line in lines if not template and (match := _COUNTED.fullmatch(line)))
+    forms = forms or [f"{{step}} {word} {{{word}}}" for word, times in words.items() if times > 1]
     again = _heads(lines, counters) if not any(plain(name) in FOLDS for pairs in found for name in pairs) else ("", [])
     return Found(rows if len(rows) > 1 else [], template, left_out, _sample(lines), unclear, forms, again)
 
+
+#: A line that is a count, a word and a value: ``250 val 3.28``.
+_COUNTED = re.compile(rf"\s*\d+\s+([A-Za-z]\w*)\s+{NUMBER}\s*")
 
 #: Lines that number repeats.
 _REPEAT = re.compile(r"\b(?:run|seed|trial|repeat|repetition|try)s?\b\W*\d+", re.IGNORECASE)
@@ -212,8 +220,9 @@ def _several(found: Sequence[Pairs], names: Collection[str], counters: Mapping[s
 
 
 def _form(pairs: Pairs, name: str = "") -> str:
-    """Return the form of a line, with the words before the value of `name`."""
-    leads = {name: re.sub(r"^(?:.*\d\S*)?\W*", "", pairs[name].lead)} if name else {}
+    """Return the form of a line, with the words before the value of `name`, and those that say its part of the data."""
+    led = [own for own, pair in pairs.items() if own == name or (name and pair.said and pair.said in pair.lead)]
+    leads = {own: re.sub(r"^(?:.*\d\S*)?\W*", "", pairs[own].lead) for own in led}
     form = " ... ".join(f"{leads.get(own, '')}{pair.text}{{{own}}}" for own, pair in pairs.items() if pair.text)
     return re.sub(r"\s+", " ", form)
 
@@ -371,7 +380,7 @@ class _Named(NamedTuple):
 
 #: What a value became, ``loss 3.8 -> 0.8``, and the further ones of a list.
 _ARROW = re.compile(rf"%?\s*(?:--?>|=>|→)\s*(?P<value>{NUMBER})(?![\w:]|\.\d)", re.IGNORECASE)
-_FURTHER = re.compile(rf"(?:(?:\s*,\s*|\s+){NUMBER})+\s*,?\s*[\])]", re.IGNORECASE)
+_FURTHER = re.compile(rf"(?:(?:\s*,\s*|\s+){NUMBER})+\s*,?\s*(?:[\])]|$)", re.IGNORECASE)
 _COMMA = re.compile(rf"(?:\s*,\s*|\s+)(?P<value>{NUMBER})", re.IGNORECASE)
 
 
@@ -431,7 +440,7 @@ def _with_further(first: _Named, line: str) -> Iterator[_Named]:
         yield first._replace(name=f"{first.name} before")
         yield _Named(first.name, line[end : arrow.start("value")].lstrip(), arrow["value"], arrow.start("value"))
         return
-    further = _FURTHER.match(line, end) if first.text.endswith(("[", "(")) else None
+    further = _FURTHER.match(line, end) if first.text.rstrip().endswith(("[", "(")) else None
     if further is None:
         yield first
         return

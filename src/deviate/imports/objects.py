@@ -188,15 +188,10 @@ def _unfolded(whole: dict[str, Any]) -> list[dict[str, Any]]:
     are_as_long = len({len(values) for values in lists.values()}) == 1 < len(lists)
     if of_runs and are_as_long and not counted:
         # A time beside lists of runs is that of all together.
-        constant = {key: value for key, value in constant.items() if not _is_time(key)}
+        constant = {key: value for key, value in constant.items() if getattr(meaning_of(key), "kind", "") != "speed"}
     elif not lists or (results and not counted):
         return [whole]
     return _series_rows(_called_alike(lists) if sums else lists, constant)
-
-
-def _is_time(name: str) -> bool:
-    meaning = meaning_of(name)
-    return meaning is not None and meaning.kind == "speed"
 
 
 def _listed(leaves: dict[str, Any]) -> dict[str, Any]:

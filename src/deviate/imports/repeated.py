@@ -24,6 +24,7 @@ from deviate.imports.roles import (
     is_amount,
     is_run_name,
     is_setting,
+    numeric_columns,
 )
 from deviate.imports.rows import ABSENT, Row, alike, is_moment, is_name, number
 from deviate.imports.trainings import LONGEST_NAME, Part, each_or_one, naming_column
@@ -57,6 +58,9 @@ def _readings(rows: Sequence[Row], roles: Roles, options: TableOptions) -> Itera
     naming = naming_column(rows, roles)
     if naming and not options.experiment:
         yield f"--run-column {typed_word(naming)} if {naming!r} names trainings"
+        beside = numeric_columns(rows)
+        if 1 < len(beside) == len(columns_of(rows)) - 1 and any(meaning_of(row[naming]) for row in rows):
+            yield f"--set {typed_word(f'columns_are_runs={naming}')} if it names metrics, and each other column a run"
     of_experiment = options.experiment
     for name in list(_telling(rows, roles, grid))[:MOST_COLUMNS]:
         word = next(row[name] for row in rows if name in row)

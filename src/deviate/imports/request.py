@@ -61,7 +61,7 @@ class ImportSettings(TypedStatistics, frozen=True, kw_only=True, rename={**STATI
     metric: Annotated[str, says("COLUMN that names the metric, in a long table")] = ""
     value: Annotated[str, says("COLUMN that holds the value, in a long table")] = ""
     time: Annotated[str, says("COLUMN with the seconds since the run started")] = ""
-    runs_of: Annotated[str, says("METRIC: read each column as one run of it")] = ""
+    runs_of: Annotated[str, says("METRIC, or COLUMN that names metrics: the others are runs")] = ""
     replace: Annotated[bool, says("true: replace what was imported under this name before")] = False
 
 

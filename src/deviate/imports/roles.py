@@ -163,8 +163,8 @@ SETTINGS = frozenset({
 #: A column of numbers that may name trainings or hold what was set; keys of an object that are numbers are called so.
 NUMBER = "number"
 #: Moments and times that no name tells the unit of, and what else tools note.
-CLOCKS = frozenset({"time", "t", "timestamp", "starttime", "endtime", "created"})
-NOTED = frozenset({"experimentid", "user", "host", "seed", "index", "idx", "unnamed0", "version", NUMBER})
+CLOCKS = frozenset({"time", "t", "timestamp", "starttime", "endtime", "created", "date"})
+NOTED = frozenset({"experimentid", "user", "host", "seed", "index", "idx", "unnamed0", "version", "githash", NUMBER})
 #: Prefixes of MLflow's exported tables: what is a metric, and what is not.
 #: How names of what wandb notes of its own begin.
 OWN = ("_step", "_runtime", "_timestamp", "_wandb")
@@ -303,14 +303,14 @@ def _is_list_of_runs(own: str, named: list[str], rows: list[Row]) -> bool:
 
 
 def is_run_name(name: str) -> bool:
-    """Tell by its name whether a column tells runs apart.
+    """Tell by its name whether a column tells runs apart; `config/repeats` is how many there shall be.
 
     Examples
     --------
     >>> [is_run_name(name) for name in ("seed", "Run ID", "args/seed", "trial_number", "running_loss")]
     [True, True, True, True, False]
     """
-    return _RUN.fullmatch(plain(own_name(name))) is not None
+    return _RUN.fullmatch(plain(own_name(name))) is not None and not (is_in_settings(name) and name.endswith("s"))
 
 
 def is_setting(name: str) -> bool:

@@ -139,9 +139,11 @@ def left_out_notes(
         yield f"Column {name!r} is left out: its commas may part thousands or decimals. Write 1234, or 1.234."
     known = numeric_columns(rows)
     numeric = [name for name in others if name in known]
-    words = [name for name in others if name not in known and meaning_of(name)]
-    if lists := [name for name in words if all(row.get(name, "[").startswith("[") for row in rows)]:
+    texts = [name for name in others if name not in known and plain(name) not in NOTED]
+    if lists := [name for name in texts if meaning_of(name) and all(row.get(name, "[")[:1] == "[" for row in rows)]:
         yield f"Left out, as their cells are lists: {some_of(lists, MOST_NAMED)}."
+    if times := [name for name in texts if all(seconds(row.get(name, "0:00")) is not None for row in rows)]:
+        yield f"Left out, as their cells are times: {some_of(times, MOST_NAMED)}."
     by_values = dict.fromkeys(were_set, "settings by their values")
     yield from no_metrics_note([name for name in numeric if name not in commas], columns, by_values)
 
@@ -502,8 +504,8 @@ _RUN_COLUMN = re.compile(r"(?:run|seed|rep|replicate|repeat|trial)[ _-]?\d+", re
 def shaped(rows: list[Row], stem: str, runs_of: str) -> list[Row]:
     """Return the rows of a table, whose file is `stem`, in a shape that its columns explain.
 
-    `runs_of` is the metric whose columns are runs, or empty. Raises BadOption where columns look like runs of an
-    unnamed metric, NotRuns where they are epochs, folds or means.
+    `runs_of` is the metric whose columns are runs, the column that names the metrics beside them, or empty. Raises
+    BadOption where columns look like runs of an unnamed metric, NotRuns where they are epochs, folds or means.
     """
     columns = columns_of(rows)
     if {plain(name) for name in columns} == _TENSORBOARD_HEAD:
@@ -514,9 +516,10 @@ def shaped(rows: list[Row], stem: str, runs_of: str) -> list[Row]:
     _check_columns(columns)
     if len({run for name in columns if (run := _run_and_metric(name)[0])}) > 1:
         return list(_by_runs(rows))
-    if runs_of:
+    if runs_of and runs_of not in columns:
         return _unpivoted(rows, runs_of)
-    numbered = [name for name in columns if _RUN_COLUMN.fullmatch(name)]
+    beside = [name for name in columns if name != runs_of and plain(name) not in SUMMARIES]
+    numbered = beside if runs_of else [name for name in columns if _RUN_COLUMN.fullmatch(name)]
     if all(is_counter(name) or _set_in(name) for name in columns):
         numbered = [name for name in columns if not is_counter(name)]
     named = [name for name in columns if name not in numbered and plain(name) not in SUMMARIES]

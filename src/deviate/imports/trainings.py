@@ -428,7 +428,7 @@ def parts_of(tables: Sequence[Table], roles: Roles, options: TableOptions, *, gr
         # A file in which no row tells its run is a run.
         told = tuple(name for name in roles.run if options.run or any(name in row for row in table.rows))
         known = msgspec.structs.replace(roles, run=told)
-        for place, row in enumerate(table.rows):
+        for place, row in enumerate(_headed(table.rows, known)):
             if known.run and known.taken.isdisjoint(row) and all(number(word) is None for word in row.values()):
                 # A remark between the rows of runs.
                 continue
@@ -446,6 +446,15 @@ def parts_of(tables: Sequence[Table], roles: Roles, options: TableOptions, *, gr
         else:
             parts.append(_joined([part for _, part in several]))
     return parts
+
+
+def _headed(rows: Sequence[Row], roles: Roles) -> Iterator[Row]:
+    """Yield the rows; what one that no counter counts tells of its run, as a log's head does, holds for those below."""
+    held: Row = {}
+    for row in rows:
+        if roles.counters and not any(map(row.get, roles.counters)):
+            held = {name: row[name] for name in roles.run if name in row} or held
+        yield {**held, **row}
 
 
 #: A longer word is no name, but content.
@@ -508,15 +517,12 @@ def _label(table: Table, place: int, row: Row, roles: Roles, options: TableOptio
                 f"{table.source}: row {place + 1} has no {missing!r}, so its run is not known",
                 hint="fill it in, or type --set rows=runs if each row is a training",
             )
-        named = [_named(name, row[name]) for name in roles.run if name in row]
+        of_row = [(name.rpartition("/")[2], row[name]) for name in roles.run if name in row]
+        named = [word if number(word) is None else f"{name} {word}" for name, word in of_row]
         return ", ".join([*named, f"row {place + 1}"] if options.rows == "runs" else named)
     if options.rows == "runs":
         return f"{table.source} row {place + 1}" if files > 1 else f"row {place + 1}"
     return table.training or ("mean of the files" if FILE in options.mean_over else table.source)
-
-
-def _named(column: str, word: str) -> str:
-    return f"{column.rpartition('/')[2]} {word}" if number(word) is not None else word
 
 
 def check_in_turn(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:

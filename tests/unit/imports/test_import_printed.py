@@ -514,3 +514,48 @@ def test_lines_that_a_pattern_reads_may_each_be_of_a_training(log):
     assert re.search(r"<val/acc={val/acc}.*--set rows=runs", refused.value.hint)
     results = read(log(text), patterns=["<val/acc={val/acc}"], rows="runs")
     assert values(results, "val/acc") == {"row 1": [0.5], "row 2": [0.7]}
+
+
+def test_a_hint_names_the_part_of_the_data_that_its_lines_tell(log):
+    """``epoch:[  1/9 ] train step:0 loss: 3.1``: the word before the first value holds for those behind it."""
+    text = "".join(
+        f"[12/25 14:2{k}:40] epoch:[ {k:2d}/9 ] {part} step:{step} loss: {value}.{k}\n"
+        for k in range(1, 5)
+        for part, step, value in (("train", 0, 4), ("train", 100, 3), ("val", 0, 7))
+    )
+    message, forms = asked(log(text))
+    assert message.endswith("'train loss' stands with several values at one iteration")
+    assert "train step:{step}" in forms[0]
+    results = read(log(text), patterns=[shlex.split(forms[0])[0]])
+    assert values(results, "train loss")["train.log"][-1] == 3.4
+    assert iterations(results, "train loss")[-1] == 4
+
+
+@pytest.mark.parametrize("begin", ["[ERROR] DEVICE(19,7f): ", "2024-05-01 12:00:00 - ERROR - "])
+def test_lines_of_errors_hold_no_metrics(log, begin):
+    text = "".join(f"epoch: {k} loss is 0.{9 - k}\n" for k in range(5))
+    errors = f"{begin}stop failed. | Error Number: 0\n{begin}copy failed, Error Number: 710\n"
+    assert {reading.metric for reading in read(log(text + errors)).runs[0].readings} == {"loss"}
+
+
+def test_lines_of_a_count_a_word_and_a_value_are_named_by_a_hint_that_leads_on(log):
+    text = "".join(
+        (f"{k} val {9 - k / 100}\n{k} hella 0.{k + 20}\n" if k % 20 == 0 else "") + f"{k} train {9.5 - k / 100}\n"
+        for k in range(0, 60, 10)
+    )
+    with pytest.raises(NotImportable) as error:
+        read(log(text, "log.txt"))
+    typed = shlex.split(error.value.hint.removesuffix(" to read all such lines"))[2::2]
+    results = read(log(text, "log.txt"), patterns=typed)
+    assert values(results, "val")["log.txt"] == [9.0, 8.8, 8.6]
+    assert iterations(results, "hella") == [0, 20, 40]
+    assert iterations(results, "train") == [0, 10, 20, 30, 40, 50]
+
+
+def test_items_of_a_list_behind_a_blank_have_their_places(log):
+    """As NumPy prints an array, the second of which ends in a later line."""
+    text = "".join(f"epoch {k} AP: [ 0.{k}1  0.{k}2]\nepoch {k} grad: [ 0.{k}3 -0.{k}4\n  0.5 ]\n" for k in range(1, 5))
+    results = read(log(text))
+    assert {reading.metric for reading in results.runs[0].readings} == {"AP/0", "AP/1", "grad/0", "grad/1"}
+    assert values(results, "AP/1")["train.log"] == [0.12, 0.22, 0.32, 0.42]
+    assert values(results, "grad/1")["train.log"] == [-0.14, -0.24, -0.34, -0.44]

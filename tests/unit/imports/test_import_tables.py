@@ -1122,3 +1122,28 @@ def test_the_length_of_a_training_is_no_epoch_of_it(table):
     lines = [f"[train] epoch:{k} iter:0/18 loss:{1 / (k + 1):.4f}\n[val] epoch:{k} miou:0.{k + 2}" for k in range(6)]
     (run,) = read(table("Total Epoch:300 Image_size:(256, 256)\n" + "\n".join(lines) + "\n", "train_log.txt")).runs
     assert [reading.value for reading in run.readings if reading.metric == "val miou"][-1] == 0.7
+
+
+def test_a_table_with_a_row_a_metric_is_asked_about_and_its_hint_leads_to_a_run_a_column(table):
+    path = table("metric,s0,s1,s2,mean\nacc,0.91,0.92,0.9,0.91\nnll,0.31,0.3,0.33,0.313\n")
+    with pytest.raises(NotRuns) as refused:
+        read(path)
+    assert "--set columns_are_runs=metric if it names metrics, and each other column a run" in refused.value.hint
+    results = read(path, runs_of="metric")
+    assert values(results, "acc") == {"s0": [0.91], "s1": [0.92], "s2": [0.9]}
+    assert values(results, "nll") == {"s0": [0.31], "s1": [0.3], "s2": [0.33]}
+
+
+def test_columns_of_durations_are_said_to_be_left_out(table):
+    results = read(table("seed,acc,wall\n0,0.9,0:12:31\n1,0.91,12:40\n"))
+    assert results.notes == ["Left out, as their cells are times: wall."]
+
+
+def test_how_many_repeats_were_set_names_no_run(tmp_path):
+    """As lm-eval writes its results: what it notes of its own is no metric either."""
+    of_task = {"results": {"rte": {"acc,none": 0.55}}, "configs": {"rte": {"repeats": 1}}}
+    for name in ("results_1.json", "results_2.json"):
+        (tmp_path / name).write_text(json.dumps({**of_task, "git_hash": "1185e89", "date": 1737745350.5}))
+    results = read(tmp_path / "results_1.json", tmp_path / "results_2.json")
+    assert values(results, "results/rte/acc,none") == {"results_1.json": [0.55], "results_2.json": [0.55]}
+    assert {reading.metric for run in results.runs for reading in run.readings} == {"results/rte/acc,none"}

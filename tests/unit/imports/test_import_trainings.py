@@ -262,3 +262,29 @@ def test_a_hint_names_a_file_and_its_copy_once(tmp_path):
     assert [refused.value.hint.count(name) for name in ("20230605.json", "scalars.json", "train.log")] in (
         [1, 0, 1], [0, 1, 1],
     )  # fmt: skip
+
+
+def test_a_head_above_the_rows_tells_the_run_of_all(tmp_path):
+    """A seed that the first row alone has is of all where no counter counts this row, else it is asked about."""
+    path = tmp_path / "20230210.log.json"
+    rows = [{"mode": "val", "epoch": k, "iter": 13, "bbox_mAP": 0.1 * k} for k in range(1, 5)]
+    head = {"env_info": "Python: 3.8", "seed": 7}
+    path.write_text("".join(json.dumps(row) + "\n" for row in [head, *rows]))
+    (run,) = read(path).runs
+    assert (run.label, len(run.readings), run.readings[-1].value) == ("seed 7", 4, 0.4)
+    path.write_text("".join(json.dumps(row) + "\n" for row in [{**rows[0], "seed": 7}, *rows[1:]]))
+    with pytest.raises(NotRuns, match="row 2 has no 'seed'"):
+        read(path)
+
+
+def test_charts_without_a_metric_in_common_are_asked_about_before_recipes(tmp_path):
+    """TensorBoard's tables of one training, a file a metric."""
+    paths = [tmp_path / f"{name}.csv" for name in ("train_loss", "train_acc", "val_loss", "val_acc")]
+    for place, path in enumerate(paths, 1):
+        path.write_text("Wall time,Step,Value\n" + "".join(f"{k}.5,{k},{place}.{k}\n" for k in range(4)))
+    with pytest.raises(NotRuns, match="have no metric in common") as refused:
+        read(*paths)
+    assert "--set mean_over=file if they are parts of one" in refused.value.hint
+    (run,) = read(*paths, mean_over=("file",)).runs
+    last = {reading.metric: reading.value for reading in run.readings}
+    assert last == {"train_loss": 1.3, "train_acc": 2.3, "val_loss": 3.3, "val_acc": 4.3}

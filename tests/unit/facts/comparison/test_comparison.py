@@ -530,3 +530,13 @@ def test_a_side_whose_runs_had_other_examples_is_warned_of():
 def sketched(word):
     parts = {"training": list(word)}
     return Fingerprint(name="examples", digest=word, first=word, count=1, processes=1, ended=1, parts=parts)
+
+
+def test_what_was_not_compared_says_why():
+    values = [80.0, 81.0, 82.0, 83.0, 84.0, 85.0]
+    compared = [
+        side(label, [side_metric("x", [value + more for value in values])], prints=prints(*"abcdef"))
+        for label, more in (("a", 0.0), ("b", 0.5))
+    ]
+    (sentence,) = headline(compare(compared, pairing="on"))
+    assert sentence.startswith("a and b: not compared in x, as all pairs differ by exactly the same amount")
