@@ -151,6 +151,26 @@ def test_a_long_program_is_ended_when_all_has_been_drawn_for(project):
     assert by_factor(done)["shuffle"]["verdict"] == "pinned"
 
 
+INTERRUPTED = """import os, random, time
+random.seed(3)
+accuracy = random.random()
+print("train accuracy:", accuracy)
+try:
+    time.sleep(60)
+except KeyboardInterrupt:
+    pass
+accuracy = os.urandom(4)[0] / 7
+print("test accuracy:", accuracy)
+"""
+
+
+def test_what_a_program_reports_once_a_probe_was_told_to_end_is_not_compared(project):
+    (project / "train.py").write_text(INTERRUPTED)
+    done = deviate("audit", "--json", "--quick", "--limit", "15", "--", sys.executable, "train.py")
+    assert {probe["ended"] for probe in done.json["probes"]} <= {"limit", "all seen"}
+    assert (done.json["compared"]["metrics"], done.json["compared"]["equal"]) == (["train accuracy"], True)
+
+
 @pytest.mark.parametrize("limit", ["0", "-1", "nan", "inf"])
 def test_a_limit_that_is_no_time_is_refused(project, limit):
     (project / "train.py").write_text("")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import glob
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -126,8 +127,9 @@ class Settled:
         self.metrics = metrics
         self.target = target
         self.tallies = RunTallies(folder, [metric.name for metric in metrics])
-        #: What it had shown when the last news came.
-        self.shown = Progress()
+        #: What it had shown when the last news came, and at the last look, with the values of each metric then.
+        self.shown = self.seen = Progress()
+        self.counts = Counter[str]()
         self._news: tuple[int, ...] = ()
         #: Seconds at which the last news came.
         self._heard = 0.0
@@ -147,9 +149,11 @@ class Settled:
 
     def progress(self, run_processes: list[Process]) -> Progress:
         """Return how far the probe has come."""
-        tallies = self.tallies.look()
-        values = sum(tally.count for (name, _), tally in tallies.items() if is_repeatable(name, self.metrics))
-        return Progress(drawn_in(run_processes), self.tallies.iterations, values)
+        self.counts = Counter[str]()
+        for (name, _), tally in self.tallies.look().items():
+            self.counts[name] += tally.count if is_repeatable(name, self.metrics) else 0
+        self.seen = Progress(drawn_in(run_processes), self.tallies.iterations, self.counts.total())
+        return self.seen
 
     def _patience(self, iterations: int) -> float:
         whole = iterations >= ITERATIONS
@@ -408,11 +412,15 @@ class _Probing:
             self.runs.append(run_files)
         self.probes.append(_result(name, trial, ended, prints, settled.tallies))
         completed = self.probes[-1].ended == "completed"
-        self._aim(replace(settled.progress(run_files.processes), ended=completed), settled.shown)
+        if completed:
+            settled.progress(run_files.processes)
+        self._aim(replace(settled.seen, ended=completed), settled.shown)
+        # A library may take the end of a probe for Ctrl-C: the program goes on, and reports what it did not train.
+        series = {name: each.head(settled.counts[name]) for name, each in repeatable_series(folder, metrics).items()}
         return Outcome(
             name=name,
             prints=prints,
-            series=repeatable_series(folder, metrics),
+            series=series,
             ended=completed,
             usable=not self.probes[-1].reason,
             copy=trial.ready.copy,

@@ -75,6 +75,7 @@ WHOLE = msgspec.structs.replace(COMPARED, ended=True)
      ({"init": "varies"}, {"compared": DIFFERENT, "causes": [Cause(kind="threads")]},
       ["Runs differ as they are: initialisation varies.",
        "Values differ between runs by what is not drawn, too: the order in which threads finish."]),
+     ({"data": "varies"}, {}, ["data draws vary, yet two runs reported the same."]),
      ({"init": "varies"}, {"gpu": True},
       ["initialisation varies, yet two runs reported the same.", "Unknown: kernels."]),
      ({"init": "pinned"}, {"compared": DIFFERENT, "causes": [Cause(kind="hash", lines=[LINE])]},
@@ -88,6 +89,10 @@ WHOLE = msgspec.structs.replace(COMPARED, ended=True)
      ({"init": "pinned"}, {"compared": DIFFERENT, "gpu": True, "causes": [Cause(kind="clock")]},
       ["Runs differ although every seed is fixed: the time or kernels of the GPU may be why.", "Unknown: kernels."]),
      ({"init": "pinned"}, {"compared": DIFFERENT}, ["Runs differ although every seed is fixed: no cause was found."]),
+     ({"init": "pinned", "other": "unknown"}, {"compared": WHOLE},
+      ["As it is, this training repeats itself.", "8 runs would be one result, 8 times.", "Unknown: other draws."]),
+     ({"init": "unknown"}, {"compared": DIFFERENT},
+      ["Runs differ as they are: no cause was found.", "Unknown: initialisation."]),
      ({"init": "unknown"}, {"compared": Compared(equal=None, why="a probe failed")},
       ["Not compared: a probe failed.", "Unknown: initialisation."])],
 )  # fmt: skip
@@ -166,8 +171,7 @@ FIRST = Difference(run="b", other="a", metric="loss", iteration=3, value=0.5, ot
      ({"kind": "unknown", "tried": False}, "Two probes with equal draws report different values, for an unknown "
       "reason. Without --quick, audit looks for the cause."),
      ({"kind": "unknown", "failed": ["clock"]}, "Two probes with equal draws report different values, for an unknown "
-      "reason; the probes with these held failed, or were ended too early: the time; holding what else can be held "
-      "does not help."),
+      "reason."),
      ({"kind": "unknown"}, "Two probes with equal draws report different values, for an unknown reason; "
       "holding what Deviate can hold does not help.")],
 )  # fmt: skip
@@ -247,7 +251,12 @@ def test_the_screen_says_what_fixes_each_source():
                   "see how much it matters:", "deviate run -n 8 --vary sources -- python train.py"):  # fmt: skip
         assert words in text
     several = audit(factor("data", "pinned", pins=[pin, pin]), compared=WHOLE)
-    assert "train.py:12 and 1 more" in render_terminal(page_view(several).page("screen"), 80)
+    text = render_terminal(page_view(several).page("screen"), 80)
+    # Sources are those of a training: data are varied by themselves.
+    assert "train.py:12 and 1 more" in text
+    assert "--vary data --" in text
+    silent = audit(factor("init"), compared=Compared(ended=True, weights=True, equal=False))
+    assert "see how much it matters" not in render_terminal(page_view(silent).page("screen"), 80)
     unseen = msgspec.structs.replace(pin, call="jax.random.PRNGKey", seen=False)
     keys = audit(factor("layers", "pinned", pins=[unseen, unseen]), compared=WHOLE)
     assert "train.py:12 or 1 more" in render_terminal(page_view(keys).page("screen"), 80)

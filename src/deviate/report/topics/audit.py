@@ -284,21 +284,23 @@ def _screen(audit: Audit) -> Iterator[Section]:
     yield Section(slug="repeated", blocks=_again(audit))
     yield Section(slug="lines", blocks=_lines(audit, LINES_ON_SCREEN))
     yield Section(slug="failures", blocks=_failures(audit, SCREEN_LINES))
-    said = list(control_sentences(audit)) if _is_told(audit) else []
+    said = list(control_sentences(audit)) if _told(audit) else []
     yield Section(slug="control", blocks=[Sentences(sentences=said)] if said else [])
     yield Section(slug="next", blocks=_next(audit))
 
 
-def _is_told(audit: Audit) -> bool:
-    """Tell whether it is known of any source that it varies, or what fixes it."""
-    return any(factor.verdict in _SEEN for factor in audit.factors)
+def _told(audit: Audit) -> list[str]:
+    """Return the factors of which it is known that they vary, or what fixes them."""
+    return [factor.factor for factor in audit.factors if factor.verdict in _SEEN]
 
 
 def _next(audit: Audit) -> list[Block]:
-    """Say how to measure what the sources do; nothing where there is none that Deviate may vary."""
-    if audit.failed or not _is_told(audit):
+    """Say how to measure what the sources do; nothing where Deviate may vary none, or no number would show it."""
+    is_numberless = audit.compared.ended and not audit.compared.metrics
+    if audit.failed or is_numberless or not (told := _told(audit)):
         return []
-    command = f"deviate run -n 8 --vary sources -- {command_text(audit.command)}"
+    vary = "data" if told == ["data"] else "sources"
+    command = f"deviate run -n 8 --vary {vary} -- {command_text(audit.command)}"
     return [Hint(text="see how much it matters:", command=command)]
 
 
@@ -323,7 +325,7 @@ def _fixed_by(audit: Audit) -> Table:
             Column(head="fixed by", numeric=False),
             Column(head="", numeric=False, sacrifice=1),
         ],
-        rows=rows if _is_told(audit) else [],
+        rows=rows if _told(audit) else [],
     )
 
 

@@ -70,7 +70,7 @@ def _first(audit: Audit) -> str:
     if audit.compared.equal is None:
         return compared_text(audit)
     if varying := _named(audit, "varies"):
-        unlike = f"{joined(varying)} {'vary' if len(varying) > 1 or varying == [plain_name('other')] else 'varies'}"
+        unlike = f"{joined(varying)} {'vary' if len(varying) > 1 or varying[0].endswith('draws') else 'varies'}"
         return (
             f"{unlike}, yet two runs reported the same."
             if audit.compared.equal
@@ -80,19 +80,19 @@ def _first(audit: Audit) -> str:
     fixed = "every seed is fixed" if pinned else "no random number was drawn"
     if any(factor.why for factor in pinned):
         fixed = "no draw that varies has an effect"
+    is_told = not _named(audit, "unknown")
     if audit.compared.equal:
         begin = (
             "As it is" if audit.compared.ended else f"As far as it was run ({extent_text(audit.compared, audit.word)})"
         )
-        return f"{begin}, this training repeats itself: {fixed}."
+        return f"{begin}, this training repeats itself{f': {fixed}' if is_told else ''}."
     causes = [cause for cause in audit.causes if cause.here]
+    has_entropy = any(cause.kind == "entropy" for cause in causes)  # A generator without a seed takes them.
+    differ = f"Runs differ although {fixed}" if is_told and not has_entropy else "Runs differ as they are"
     if audit.gpu:
         known = [_caused(cause) for cause in causes if cause.kind != "unknown"]
-        return f"Runs differ although {fixed}: {' or '.join([*known, 'kernels of the GPU'])} may be why."
-    named = joined([_caused(cause) for cause in causes]) if causes else "no cause was found"
-    if any(cause.kind == "entropy" for cause in causes):  # A generator without a seed takes them.
-        return f"Runs differ as they are: {named}."
-    return f"Runs differ although {fixed}: {named}."
+        return f"{differ}: {' or '.join([*known, 'kernels of the GPU'])} may be why."
+    return f"{differ}: {joined([_caused(cause) for cause in causes]) if causes else 'no cause was found'}."
 
 
 def _caused(cause: Cause) -> str:
@@ -171,7 +171,8 @@ def cause_text(cause: Cause) -> str:
 
 def _effect(cause: Cause) -> str:
     if cause.kind == "unknown":
-        return f"Two probes with equal draws report different values, for an unknown reason{_tries(cause)}"
+        tries = "; holding what Deviate can hold does not help" if cause.tried and not cause.failed else ""
+        return f"Two probes with equal draws report different values, for an unknown reason{tries}"
     if cause.in_project:
         return f"Values are others without {joined(cause.files[:LINES_NAMED])}, which the program itself writes"
     if cause.kind == "leftovers":
@@ -181,18 +182,6 @@ def _effect(cause: Cause) -> str:
     if not cause.here:
         return f"Values depend on {cause_name(cause)}"
     return f"Values differ between runs by {cause_name(cause)}"
-
-
-def _tries(cause: Cause) -> str:
-    if not cause.tried:
-        return ""
-    if not cause.failed:
-        return "; holding what Deviate can hold does not help"
-    failed = joined([CAUSES[kind] for kind in cause.failed])
-    return (
-        f"; the probes with these held failed, or were ended too early: {failed}; "
-        "holding what else can be held does not help"
-    )
 
 
 def control_text(factor: AuditedFactor) -> str:

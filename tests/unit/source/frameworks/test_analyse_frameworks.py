@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from analysed_projects import HEAD, STEP, analyse, looped, names, write
 
+from deviate.cli.extract import SURE
 from deviate.observe.headline import main_metric
 from deviate.source.analysis import analyse_project
 
@@ -773,6 +774,9 @@ def test_an_algorithm_of_stable_baselines_reports_what_it_logs(tmp_path, made, l
     findings = analyse(tmp_path, train=train)
     assert set(names(findings)) == {f"fit:{name}" for name in expected}
     assert (findings.main_loop.kind, findings.main_loop.variable) == ("call", "model.learn")
+    # What is logged in training is shown with the next rollout, which a short one does not come to.
+    assert {each.name.startswith("train/") for each in findings.metrics if each.confidence < SURE} <= {True}
+    assert {each.name.startswith("train/") for each in findings.metrics if each.confidence >= SURE} <= {False}
 
 
 @pytest.mark.parametrize(
