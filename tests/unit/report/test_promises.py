@@ -49,7 +49,7 @@ def test_what_varied_and_was_held_is_told_by_name():
 def test_a_held_factor_that_differs_is_a_warning_with_the_runs():
     said = remarks(document("shuffle", cases.proven("shuffle", 3, layers="other")))
     assert said["factor-leaked"].severity == "warning"
-    assert "randomness of stochastic layers was held fixed" in said["factor-leaked"].message
+    assert "randomness of stochastic layers was to be held fixed" in said["factor-leaked"].message
     assert "shuffle-0 and shuffle-1 | shuffle-2" in said["factor-leaked"].message
 
 
