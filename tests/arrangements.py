@@ -1,21 +1,24 @@
-"""Comparisons of the same sides look at the same arrangements: SciPy goes through them once for all tests.
+"""Comparisons of the same sides look at the same arrangements and powers: SciPy computes them once for all tests.
 
-Only for tests of what is made of a comparison or a plan; those of the
-permutation test and of the power themselves have their own.
+Only for tests of what is made of a comparison or a plan; those of the permutation test and of the power have their own.
 """
 
 from collections.abc import Iterator
 from math import comb
 
+import numpy as np
 import pytest
 from scipy import stats
 
+from deviate.stats import power
+
 _SEEN: dict[object, object] = {}
+_BEYOND: dict[object, object] = {}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def arrangements_seen_once() -> Iterator[None]:
-    """Return what SciPy said before of the same values, where it looks at all arrangements and so draws nothing."""
+    """Return what SciPy said before of the same values, where it draws nothing as it looks at all arrangements."""
     plain = stats.permutation_test
 
     def remembered(data, statistic, *, n_resamples, rng, **options):
@@ -28,6 +31,15 @@ def arrangements_seen_once() -> Iterator[None]:
             _SEEN[key] = plain(data, statistic, rng=rng, **options)
         return _SEEN[key]
 
+    shown_beyond = power.shown_beyond
+
+    def remembered_beyond(edges, freedom, center):
+        key = (edges.tobytes(), freedom, np.shape(center), np.asarray(center).tobytes())
+        if key not in _BEYOND:
+            _BEYOND[key] = shown_beyond(edges, freedom, center)
+        return _BEYOND[key]
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stats, "permutation_test", remembered)
+        patch.setattr(power, "shown_beyond", remembered_beyond)
         yield

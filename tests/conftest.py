@@ -1,8 +1,12 @@
 """What holds for all tests."""
 
+import contextlib
 import gc
+import importlib
 import os
 import signal
+import sys
+from pathlib import Path
 
 import pytest
 from click import ClickException
@@ -22,6 +26,23 @@ pytest.register_assert_rewrite("factor_runs")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # So does nohup that a hang-up is.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session):
+    """Import a part of all files first, each worker another one: it rewrites assertions, and keeps them for the others.
+
+    In a fresh checkout that takes half a minute, which all workers would spend on the same file at the same time.
+    """
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None or session.config.args_source is not session.config.ArgsSource.TESTPATHS:
+        return
+    for path in sorted(Path(__file__).parent.rglob("test_*.py"))[int(worker["workerid"][2:]) :: worker["workercount"]]:
+        if sys.path[0] != str(path.parent):
+            sys.path.insert(0, str(path.parent))
+        # Whatever a file raises, as the skip of all its tests, it raises again when it is collected.
+        with contextlib.suppress(Exception, pytest.skip.Exception):
+            importlib.import_module(path.stem)
 
 
 @pytest.fixture(scope="module", autouse=True)

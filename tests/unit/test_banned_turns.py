@@ -55,11 +55,11 @@ def messages(path):
 
 
 def _messages(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    bodies = (getattr(node, "body", None) for node in ast.walk(tree))
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    bodies = (getattr(node, "body", None) for node in nodes)
     statements = (each for body in bodies if isinstance(body, list) for each in body)
     docstrings = {each.value for each in statements if isinstance(each, ast.Expr)}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             yield node.lineno, "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings:
