@@ -20,7 +20,7 @@ from deviate.stats.predictions import Integers
 #: The last reports of the main metric, the labels of snapshots, evaluations of the same examples, weights, runs.
 Way = Literal["reports", "snapshots", "evaluations", "weights", "runs"]
 
-ONCE = "{metric} has one report a run"
+ONCE = "{metric} has one report a run, or reports of several trainings"
 NO_TARGETS = "no predictions with targets were kept"
 DISPUTED = "the answers that were kept do not give the values of {metric}"
 NO_LABELS = "only labels are put together, and these answers are numbers"
@@ -65,7 +65,8 @@ def remedies(
 ) -> Remedies | None:
     """Infer what would lower the spread, at a confidence level in (0, 1); None where there is none, or none is known.
 
-    `reports` are the last ones of the main metric, by run; `known` is what is known of the main evaluation.
+    `reports` are the last ones of the main metric, by run, where it is one training; `known` is what is
+    known of the main evaluation.
     """
     first = next(iter(main_first(samples)), None)
     if first is None or len(set(first.values)) < 2:
