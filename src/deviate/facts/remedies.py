@@ -65,8 +65,7 @@ def remedies(
 ) -> Remedies | None:
     """Infer what would lower the spread, at a confidence level in (0, 1); None where there is none, or none is known.
 
-    `reports` are the last ones of the main metric, by run, where it is one training; `known` is what is
-    known of the main evaluation.
+    `reports` are the last ones of the main metric, by run; `known` is what is known of the main evaluation.
     """
     first = next(iter(main_first(samples)), None)
     if first is None or len(set(first.values)) < 2:

@@ -257,7 +257,7 @@ class TypedStatistics(
     curves: Annotated[bool, says("true: draw the median curve of each metric in the terminal, too")] = False
     most: Annotated[int, says("with --until: most runs of each experiment, 30 if not said")] | None = None
     tasks: Annotated[bool, says("true: metrics are tasks on one scale; interquartile mean, improvement")] = False
-    seed: Annotated[int, says("of permutations and resamples, 0 if not said")] = 0
+    seed: Annotated[int, says("of permutations and resamples, 0 if not said", ge=0)] = 0
     max_churn: Annotated[str, says("SHARE of examples that A may label otherwise than B: 5%")] = ""
     max_group_drop: Annotated[str, says("SHARE by which accuracy on each of the groups may be lower: 2%")] = ""
     pairing: (
