@@ -99,3 +99,16 @@ PLAIN = {"order": "shuffle=True", "evaluate": "pass", "epoch": "pass"}
 def test_updates_tell_a_training_from_an_evaluation(again, changes, expected):
     require("torch")
     assert again(TORCH.format(**{**PLAIN, **changes}), warm="torch") == expected
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_generator_whose_state_shows_nothing_neither_repeats_nor_breaks_the_look(again, mode):
+    require("tensorflow")
+    source = """
+    import os
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    import tensorflow
+    tensorflow.random.set_seed(3)
+    for epoch in __dv_loop__(range(3)): tensorflow.random.uniform([2])
+    """
+    assert again(source, mode) == {}

@@ -413,7 +413,8 @@ def read_settings(
         key, sign, value = text.partition("=")
         key = key.strip().replace("-", "_")
         if not sign or key not in (keys or fields):
-            raise BadOption(f"--set must be KEY=VALUE, found {text!r}", hint=nearest(key, keys or fields))
+            wanted = f"--set takes no key {key!r} here" if sign else f"--set must be KEY=VALUE, found {text!r}"
+            raise BadOption(wanted, hint=nearest(key, keys or fields))
         default = getattr(usual, fields[key].name)
         if isinstance(default, tuple):
             given.setdefault(key, []).extend(value.split(",") if key == "accept_status" else [value])

@@ -231,7 +231,7 @@ class Occasion:
         self.start = repeats.marks(self.generators)
         if self.iteration >= 0 and not repeats.is_idle(self.updates):
             for slot, mark in self.start.items():
-                if mark != (self.fresh.get(slot) or repeats.fresh(slot)):
+                if mark != (self.fresh[slot] if slot in self.fresh else repeats.fresh(slot)):
                     place, more = (self.iteration, process.entries), {"within": True, "functions": self.functions}
                     self.followed.prove(repeats, self.followed.within, self.name(slot), place, **more)
         return True
@@ -241,7 +241,9 @@ class Occasion:
         if self.start is None:
             return
         for slot, end in repeats.marks(self.generators).items():
-            mark = self.start.get(slot) or self.fresh.get(slot) or repeats.fresh(slot)
+            # The mark of a generator of TensorFlow is always 0.
+            known = self.start if slot in self.start else self.fresh
+            mark = known[slot] if slot in known else repeats.fresh(slot)
             if end != mark:
                 key, more = (*self.name(slot), mark), {"within": False, "functions": []}
                 self.followed.prove(repeats, self.followed.after, key, self.place, **more)
