@@ -48,6 +48,8 @@ def names(text: str) -> list[str]:
         ("Avg. return over last 20 episodes (seed 3): 12.3", ["episodes", "seed", "Avg. return"]),
         ("reward (env Pole-v1, seed 0) = 0.612", ["seed", "reward"]),
         ("mAP (IoU 0.5): 0.33", ["IoU", "mAP"]),
+        ("AUC (macro) = 0.9 AUC (micro) = 0.8", ["AUC (macro)", "AUC (micro)"]),
+        ("Step 3 (val acc): 0.9", ["Step", "val acc"]),
         ("Mean return of the last 10 episodes: 24.1", ["episodes", "Mean return"]),
         ("mean error over 20 validation batches: 66.1", ["validation batches", "validation mean error"]),
         ("Avg. return over 5 games = 24.1", ["games", "Avg. return"]),
