@@ -468,8 +468,6 @@ def clauses_of(text: str, breaks: re.Pattern[str], trim: str) -> list[str]:
 
     >>> clauses_of("step 3, D(G(z)): ", re.compile(r"[(),]+"), " :")
     ['step 3', 'D(G(z))']
-    >>> clauses_of("step 3, AUC (macro, 3 classes): ", re.compile(r"[(),]+"), " :")
-    ['step 3', 'AUC (macro, 3 classes)']
     """
     closing = _CLOSING.search(text)
     remark = closing[0] if closing and is_metric_word(re.split(r"[|:;,)\n]", text[: closing.start()])[-1]) else ""

@@ -268,8 +268,7 @@ def _first_item(folder: RunFolder) -> int | None:
 def newest_checkpoint(copy: Path, snapshot: Path) -> str:
     """Return the checkpoint that was written last into a copy of the project, relative to it; empty: there is none."""
     left = [name for name in left_files(copy, snapshot) if not (copy / name).is_symlink()]
-    states = [name for name in left if Path(name.lower()).suffix in STATES]
-    # Where no name says that it is one, whatever the training wrote in a form of states.
+    states = [name for name in left if Path(name.lower()).suffix in STATES]  # where no name says that it is one
     likely = [name for name in left if is_checkpoint_like(name)] or states
     found = [((copy / name).stat().st_mtime_ns, name) for name in likely]
     newest = Path(max(found, default=(0, ""))[1])

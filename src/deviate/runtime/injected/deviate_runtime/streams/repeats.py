@@ -241,8 +241,7 @@ class Occasion:
         if self.start is None:
             return
         for slot, end in repeats.marks(self.generators).items():
-            # The mark of a generator of TensorFlow is always 0.
-            known = self.start if slot in self.start else self.fresh
+            known = self.start if slot in self.start else self.fresh  # a mark may be 0, and TensorFlow's always is
             mark = known[slot] if slot in known else repeats.fresh(slot)
             if end != mark:
                 key, more = (*self.name(slot), mark), {"within": False, "functions": []}
