@@ -145,6 +145,15 @@ def test_values_are_told_apart_by_content_and_order_and_sets_by_content(digest) 
     assert (digest(0.1), digest("a"), digest(object())) == ("0.1", "'a'", None)
 
 
+def test_a_typed_key_and_short_floats_of_jax_have_a_content(digest) -> None:
+    require("jax")
+    import jax
+
+    key, brief = jax.random.key(1), jax.numpy.ones(3, jax.numpy.bfloat16)
+    assert digest(key) not in (None, digest(jax.random.key(2)), digest(jax.random.split(key, 3)))
+    assert digest(brief) not in (None, digest(brief + 1))
+
+
 def test_a_statement_reads_and_writes_names_and_an_import_writes_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(INJECTED))
     from deviate_runtime.diverging.lines import plan_of

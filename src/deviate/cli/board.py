@@ -42,7 +42,7 @@ def project_board(workspace: Workspace, overviews: Sequence[Mapping[str, Any]]) 
     name = leading_metric(summaries)
     found = entries(overviews, summaries, name)
     head = head_text(name, found)
-    lines = board_lines(found, terminal_width() or FULL_WIDTH, head, datetime.now().astimezone())
+    lines = board_lines(found, terminal_width() or FULL_WIDTH, head, datetime.now().astimezone()) if found else []
     return [*lines, *compared_lines(found, overviews)]
 
 

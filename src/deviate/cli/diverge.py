@@ -67,6 +67,8 @@ def _two(words: Sequence[str]) -> Divergence | None:
     from deviate.store.folders import Workspace
 
     workspace = Workspace.nearest(Path.cwd())
+    if len(set(words)) == 1 and words[0] in workspace.names() and shutil.which(words[0]) is None:
+        raise BadOption(f"{words[0]!r} is one experiment", hint=f"name two of its runs: deviate diverge {words[0]} 0 1")
     if len(words) != 2 or not set(words) <= set(workspace.names()):
         return None
     first, second = (workspace.experiment(word) for word in words)

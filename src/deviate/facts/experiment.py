@@ -299,19 +299,18 @@ def experiment_facts(
             level,
         ),
         remedies=[
-            each
-            for variant in variants
-            if (each := _remedies(variant.variant, results, stable, chosen, level)) is not None
+            each for variant in variants if (each := _remedies(variant, results, stable, chosen, level)) is not None
         ],
     )
 
 
 def _remedies(
-    variant: str, results: Results, stable: Sequence[Stability], chosen: Sequence[str], level: float
+    facts: VariantFacts, results: Results, stable: Sequence[Stability], chosen: Sequence[str], level: float
 ) -> Remedies | None:
+    variant = facts.variant
     first = next((each for each in stable if each.variant == variant), None)
     samples = [each for each in results.samples.get(variant, []) if not chosen or each.name in chosen]
-    reports = results.last_reports.get(variant, {})
+    reports = {} if facts.trainings.several else results.last_reports.get(variant, {})
     return remedies(variant, samples, reports, results.evaluations.get(variant, []), first, level)
 
 

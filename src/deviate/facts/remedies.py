@@ -20,7 +20,7 @@ from deviate.stats.predictions import Integers
 #: The last reports of the main metric, the labels of snapshots, evaluations of the same examples, weights, runs.
 Way = Literal["reports", "snapshots", "evaluations", "weights", "runs"]
 
-ONCE = "{metric} has one report a run"
+ONCE = "{metric} has one report a run, or reports of several trainings"
 NO_TARGETS = "no predictions with targets were kept"
 DISPUTED = "the answers that were kept do not give the values of {metric}"
 NO_LABELS = "only labels are put together, and these answers are numbers"

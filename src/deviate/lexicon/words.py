@@ -459,6 +459,8 @@ def is_clock_part(name: str) -> bool:
 
 #: ``D(G(z))`` is a name, not a remark in parentheses.
 _CALLS = re.compile(r"\b\w+\((?:[^()\s]|\([^()\s]*\))*\)")
+#: The end of a label, behind the name of a metric: ``AUC (macro): ``.
+_CLOSING = re.compile(r"(?<=\w) \([^()\n]*\)(?=[\s:=]*$)")
 
 
 def clauses_of(text: str, breaks: re.Pattern[str], trim: str) -> list[str]:
@@ -467,9 +469,12 @@ def clauses_of(text: str, breaks: re.Pattern[str], trim: str) -> list[str]:
     >>> clauses_of("step 3, D(G(z)): ", re.compile(r"[(),]+"), " :")
     ['step 3', 'D(G(z))']
     """
-    shielded = _CALLS.sub(lambda call: call[0].replace("(", "\x01").replace(")", "\x02"), text)
+    closing = _CLOSING.search(text)
+    remark = closing[0] if closing and is_metric_word(re.split(r"[|:;,)\n]", text[: closing.start()])[-1]) else ""
+    head = text[: closing.start()] + "\x03" if closing and remark else text
+    shielded = _CALLS.sub(lambda call: call[0].replace("(", "\x01").replace(")", "\x02"), head)
     clauses = (clause.strip(trim) for clause in breaks.split(shielded.rstrip(trim)))
-    return [clause.replace("\x01", "(").replace("\x02", ")") for clause in clauses]
+    return [clause.replace("\x01", "(").replace("\x02", ")").replace("\x03", remark) for clause in clauses]
 
 
 def same_name(name: str, names: Sequence[str]) -> str | None:

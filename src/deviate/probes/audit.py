@@ -7,6 +7,7 @@ no draw explains, or may differ elsewhere, more probes look for the cause.
 
 from __future__ import annotations
 
+import filecmp
 import glob
 import os
 import shutil
@@ -385,8 +386,9 @@ class _Probing:
         if held:
             has_seed = bool(self.trials.source.environment.get("PYTHONHASHSEED"))
             known = [cause.kind for cause in causes]
-            own = named_files(self.trials.source.folder.snapshot, self.written)
-            causes += search.elsewhere(controls[0], known, hash_seed_given=has_seed, own=own)
+            snapshot = self.trials.source.folder.snapshot
+            own = {*named_files(snapshot, self.written), *changed_files(controls[0].copy, snapshot)}
+            causes += search.elsewhere(controls[0], known, hash_seed_given=has_seed, own=sorted(own))
         return causes
 
     def _attempt(self, controlled: bool, conditions: Conditions) -> Outcome:
@@ -490,6 +492,13 @@ def _result(name: str, trial: Trial, ended: Ended, fingerprints: Fingerprints, t
         hint=problem.hint if problem else "",
         stderr=problem.stderr if problem else [],
     )
+
+
+def changed_files(copy: Path | None, snapshot: Path) -> list[str]:
+    """Return the files of a project that a program changed in its copy of it, relative to it; links lead elsewhere."""
+    names = [path.relative_to(snapshot) for path in files_below(snapshot, "*") if not path.is_symlink()]
+    there = [name for name in names if copy is not None and os.path.isfile(copy / name)]
+    return [str(name) for name in there if copy is not None and not filecmp.cmp(copy / name, snapshot / name)]
 
 
 def named_files(folder: Path, names: set[str]) -> list[str]:

@@ -242,7 +242,7 @@ def diverge_experiments(first: Of, second: Of) -> Divergence:
     """Say of two runs of two experiments, which may come from two machines, what they recorded that differs first."""
     recorded = compare_recorded(first, second)
     is_known = recorded.is_equal or bool(recorded.draws) or recorded.value is not None
-    reason = "values and draws are equal as far as both recorded them; their weights differ, or one did not end"
+    reason = "what both recorded is equal; but it was no value, their weights differ, or one did not end"
     experiment = first[0].read_experiment()
     return Divergence(
         command=mask_words(experiment.command),

@@ -37,7 +37,7 @@ from deviate.runs.prepared import Prepared, prepare_request
 from deviate.runs.request import Request
 from deviate.source.overlay import file_codes, instrument_experiment
 from deviate.store.folders import RunFolder
-from deviate.store.snapshot_rules import is_checkpoint_like
+from deviate.store.snapshot_rules import STATES, is_checkpoint_like
 
 #: Stands in the command that resumes for the newest checkpoint, relative to where the command is started.
 PLACEHOLDER = "{checkpoint}"
@@ -78,7 +78,7 @@ class Resumed(msgspec.Struct, frozen=True, kw_only=True):
     #: Iterations of the main loop that were done when it was ended, and the one it went on with; null: unknown.
     at: int
     went_on: int | None = None
-    #: The newest file that looks like a checkpoint; empty where there is none.
+    #: The newest file that may be a checkpoint; empty where there is none.
     checkpoint: str = ""
     failure: Failure | None = None
     #: The resumed command began at the first iteration again.
@@ -267,11 +267,10 @@ def _first_item(folder: RunFolder) -> int | None:
 
 def newest_checkpoint(copy: Path, snapshot: Path) -> str:
     """Return the checkpoint that was written last into a copy of the project, relative to it; empty: there is none."""
-    found = [
-        ((copy / name).stat().st_mtime_ns, name)
-        for name in left_files(copy, snapshot)
-        if is_checkpoint_like(name) and not (copy / name).is_symlink()
-    ]
+    left = [name for name in left_files(copy, snapshot) if not (copy / name).is_symlink()]
+    states = [name for name in left if Path(name.lower()).suffix in STATES]  # where no name says that it is one
+    likely = [name for name in left if is_checkpoint_like(name)] or states
+    found = [((copy / name).stat().st_mtime_ns, name) for name in likely]
     newest = Path(max(found, default=(0, ""))[1])
     whole = next((folder for folder in newest.parents if _WHOLE.fullmatch(folder.name)), None)
     return str(whole or newest) if found else ""

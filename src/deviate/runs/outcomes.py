@@ -48,8 +48,8 @@ OUTSIDE = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGIN
 #: To which a shell adds the signal that ended its program.
 SHELL_SIGNAL = 128
 
-#: What is typed where a training was ended from outside.
-KILLED_HINT = "it was ended from outside; the same command makes it again"
+#: What is typed where nothing shows that the training itself failed.
+KILLED_HINT = "the same command makes it again"
 
 #: How the runtime says that its file went.
 DELETED = "the records file was deleted"

@@ -132,6 +132,8 @@ def check_request(request: Request) -> None:
         raise BadOption(f"-n must be at least 1, found {request.runs}", hint="type -n 10 for a first look")
     if request.runs > MOST_RUNS:
         raise BadOption(f"-n must be at most {MOST_RUNS:,}, found {request.runs:,}", hint="type -n 30, then more")
+    if request.seed < 0:
+        raise BadOption(f"--seed must be at least 0, found {request.seed}", hint="type --seed 1")
     if request.jobs is not None and request.jobs > MOST_JOBS:
         raise BadOption(f"--jobs must be at most {MOST_JOBS:,}, found {request.jobs:,}", hint="type -j 4")
     if request.most is not None and request.most > MOST_RUNS:

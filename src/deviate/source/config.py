@@ -257,7 +257,7 @@ class TypedStatistics(
     curves: Annotated[bool, says("true: draw the median curve of each metric in the terminal, too")] = False
     most: Annotated[int, says("with --until: most runs of each experiment, 30 if not said")] | None = None
     tasks: Annotated[bool, says("true: metrics are tasks on one scale; interquartile mean, improvement")] = False
-    seed: Annotated[int, says("of permutations and resamples, 0 if not said")] = 0
+    seed: Annotated[int, says("of permutations and resamples, 0 if not said", ge=0)] = 0
     max_churn: Annotated[str, says("SHARE of examples that A may label otherwise than B: 5%")] = ""
     max_group_drop: Annotated[str, says("SHARE by which accuracy on each of the groups may be lower: 2%")] = ""
     pairing: (
@@ -413,7 +413,8 @@ def read_settings(
         key, sign, value = text.partition("=")
         key = key.strip().replace("-", "_")
         if not sign or key not in (keys or fields):
-            raise BadOption(f"--set must be KEY=VALUE, found {text!r}", hint=nearest(key, keys or fields))
+            wanted = f"--set takes no key {key!r} here" if sign else f"--set must be KEY=VALUE, found {text!r}"
+            raise BadOption(wanted, hint=nearest(key, keys or fields))
         default = getattr(usual, fields[key].name)
         if isinstance(default, tuple):
             given.setdefault(key, []).extend(value.split(",") if key == "accept_status" else [value])

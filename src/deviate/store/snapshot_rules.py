@@ -36,7 +36,7 @@ OUTPUTS = re.compile(
 _WEIGHTS = tuple(suffix for framework in FRAMEWORKS for suffix in framework.weights)
 
 #: Suffixes that hold weights or data, by the rest of the name.
-_EITHER = frozenset(
+STATES = frozenset(
     {".h5", ".hdf5", ".pkl", ".pickle", ".npz", ".npy", ".joblib", ".bin", ".msgpack", ".params", ".tar"}
 )
 _WEIGHT_WORD = re.compile(r"(?<![a-z])(checkpoint|ckpt|weights?|model|best|snapshot|optimi[sz]er)(?![a-z])")
@@ -150,7 +150,7 @@ def _looks_saved(name: str) -> bool:
         return False
     if name.endswith(_WEIGHTS) or _TENSORFLOW.fullmatch(name):
         return True
-    return PurePosixPath(name).suffix in _EITHER and _WEIGHT_WORD.search(name.replace("_", "-")) is not None
+    return PurePosixPath(name).suffix in STATES and _WEIGHT_WORD.search(name.replace("_", "-")) is not None
 
 
 def is_output_name(name: str) -> bool:

@@ -19,6 +19,7 @@ from deviate.cli.main import NO_ANSWER, group, run_command_line
 from deviate.cli.options import experiment_sides
 from deviate.cli.printing import aligned
 from deviate.cli.standing import standing_lines
+from deviate.core.errors import BadOption
 from deviate.core.interrupts import Stopped, number_of
 from deviate.facts.overview import Standing, Summary
 
@@ -191,6 +192,20 @@ def test_a_damaged_experiment_is_listed_with_its_reason_beside_the_others(projec
     facts = json.loads(CliRunner().invoke(group, ["list", "--json"]).stdout)
     assert [each["name"] for each in facts["experiments"]] == ["arms", "zero"]
     assert [(each["name"], each["problem"]) for each in facts["unreadable"]] == [("harmed", reason)]
+
+
+def test_where_no_experiment_can_be_read_each_is_named(project, harmed):
+    for name in ("zero", "arms"):
+        shutil.rmtree(harmed.parents[1] / name)
+    ended = CliRunner().invoke(group, ["list"])
+    assert (ended.exit_code, ended.stdout.split()[:3]) == (0, ["✗", "harmed", "unreadable"])
+
+
+def test_one_experiment_is_not_taken_for_a_command(project):
+    for words in (["zero"], ["zero", "zero"]):
+        with pytest.raises(BadOption, match="'zero' is one experiment") as raised:
+            group.main(["diverge", *words], standalone_mode=False)
+        assert raised.value.hint.endswith("deviate diverge zero 0 1")
 
 
 def test_beside_a_damaged_experiment_the_project_stands_as_it_does(project, harmed):

@@ -1,9 +1,11 @@
 """What an audit may take for absent, and for pinned."""
 
+from pathlib import Path
+
 import pytest
 
 from deviate.core.experiment import Draw, MainLoop
-from deviate.probes.audit import checked, proved
+from deviate.probes.audit import changed_files, checked, proved
 from deviate.probes.causes import Cause
 from deviate.probes.verdicts import AuditedFactor, Compared, Probe
 
@@ -75,3 +77,16 @@ def test_pinned_is_said_where_values_are_equal_or_differ_by_what_is_known(compar
 
 def test_kernels_of_a_gpu_may_be_why_values_differ():
     assert proved(DRAWN_ALIKE, [DRAWN_ALIKE], APART, [Cause(kind="unknown")], gpu=True).verdict == "pinned"
+
+
+def test_what_a_program_changed_in_its_copy_is_its_own(tmp_path):
+    copy, snapshot = tmp_path / "copy", tmp_path / "snapshot"
+    for folder in (copy, snapshot):
+        (folder / "sub").mkdir(parents=True)
+        for name in ("same.txt", "sub/study.db"):
+            (folder / name).write_bytes(b"1")
+    (copy / "sub" / "study.db").write_bytes(b"12")
+    (copy / "new.txt").write_text("")
+    (snapshot / "gone.txt").write_text("")
+    assert changed_files(copy, snapshot) == [str(Path("sub") / "study.db")]
+    assert changed_files(None, snapshot) == []

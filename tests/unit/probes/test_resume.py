@@ -1,5 +1,6 @@
 """What is said of a resumed training, and what counts as not restored."""
 
+import os
 from pathlib import Path
 
 from deviate.probes.certificate import Parting
@@ -91,3 +92,14 @@ def test_the_newest_checkpoint_is_found_and_a_folder_of_one_is_one(tmp_path):
     (folder / "model.safetensors").write_text("")
     assert newest_checkpoint(copy, snapshot) == str(Path("out") / "checkpoint-12")
     assert newest_checkpoint(snapshot, snapshot) == ""
+
+
+def test_a_state_under_any_name_is_a_checkpoint_where_no_other_file_is(tmp_path):
+    copy, snapshot = tmp_path / "copy", tmp_path / "snapshot"
+    for place, name in ((snapshot, "table.npy"), (copy, "table.npy"), (copy, "log.csv"), (copy, "run_3.joblib")):
+        place.mkdir(exist_ok=True)
+        (place / name).write_text("")
+    assert newest_checkpoint(copy, snapshot) == "run_3.joblib"
+    (copy / "best.pkl").write_text("")
+    os.utime(copy / "best.pkl", (1, 1))
+    assert newest_checkpoint(copy, snapshot) == "best.pkl"

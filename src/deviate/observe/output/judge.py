@@ -182,7 +182,7 @@ class _Seen(msgspec.Struct, frozen=True):
     @property
     def whole(self) -> bool:
         """Whether all values are whole numbers."""
-        return all(bool(np.all(run == np.floor(run))) for run in self.values)
+        return all(bool(np.all(np.isfinite(run) & (run == np.floor(run)))) for run in self.values)
 
     @property
     def ascends(self) -> bool:
@@ -304,7 +304,7 @@ def _of_equal_runs(seen: _Seen) -> tuple[JudgedKind, str]:
         if not _LISTS["settings"].isdisjoint(words_of(name)):
             return "setting", "one value in all runs, and the name is of a setting"
         # A number of steps, whatever else its name has: ``gradient_accumulation_steps``, ``Loss at 299: 0.21``.
-        is_count = seen.slot.decimals == 0 and meaning_of_slot(seen.slot).kind == "loss"
+        is_count = seen.whole and seen.slot.decimals == 0 and meaning_of_slot(seen.slot).kind == "loss"
         if _is_in_label(seen.slot):
             return "constant", IN_LABEL
         if is_metric and not is_count and not _is_entry(seen) and POSITIONS.isdisjoint(words_of(name)[-1:]):

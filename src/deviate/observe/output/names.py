@@ -61,7 +61,7 @@ _LETTERS = re.compile(r"[^\W\d_]")
 _DEVIATION = re.compile(r"\s*(?:\(?\s*(?:±|\+/-|\+-|\\pm)\s*)")
 _FRACTION = re.compile(r"\s*(?:/|of|out of)\s*")
 _ROW_OF_DICTIONARY = re.compile(r"['\"]([^'\"]*)['\"]\s*:|[{}]")
-_REMARK_BEGINS = re.compile(r" ?\([^()⟨⟩,;|]*$")
+_REMARK_BEGINS = re.compile(r" ?\([^()⟨⟩;|]*$")
 _ENDS_LABEL = re.compile(r" [\w/ -]*\w ?[:=] ?")
 _REMARK_ENDS = re.compile(r"[^()⟨⟩]*\)\s*[:=]\s*")
 #: The speed of a bar stands in brackets behind the time that is left.
@@ -110,12 +110,14 @@ def names_in(template: Template, whole: Sequence[bool] = (), rising: Sequence[bo
             continue
         lead = _lead(left) or lead if position else lead
         words = keys[position] or ("" if consumed or (after and _links(left, position)) else words_of_clause(left))
-        if not keys[position] and all(whole[position : position + 2]) and _LIST_OF_TUPLES.search(left):
-            # ``wrong (actual, guess): [(6, 8), (8, 1)]``: these are pairs of labels, and the words name both.
+        is_pair = all(whole[position : position + 2]) and _LIST_OF_TUPLES.search(left)
+        is_tuple = left.endswith(" (") and lefts[position + 1 : position + 2] == [","] and not is_metric_word(words)
+        if not keys[position] and (is_pair or is_tuple):
+            # ``wrong (actual, guess): [(6, 8), (8, 1)]``, ``best (2, 0.1)``: the words name all of it.
             words = after = ""
         phrase = ""
-        if position and whole[position - 1] and not keys[position]:
-            phrase = _phrase_around(lefts[position - 1], left, whole[position])
+        if position and (whole[position - 1] or _REMARK_ENDS.fullmatch(left)) and not keys[position]:
+            phrase = _phrase_around(lefts[:position], left, whole[: position + 1])
         if phrase:
             words = phrase
             named[-1] = Name(_words_after(left) or _inside_remark(lefts[position - 1]), units[position - 1])
@@ -200,20 +202,24 @@ def _counts(name: str) -> bool:
     return is_bookkeeping(name) or is_counting(name)
 
 
-def _phrase_around(before: str, left: str, whole: bool) -> str:
+def _phrase_around(lefts: Sequence[str], left: str, whole: Sequence[bool]) -> str:
     """Return the name that a phrase with a whole number in it gives to the number behind it; empty where there is none.
 
-    ``Accuracy on the 10000 test images: 53``, ``mean reward (100 episodes): 23.4``. `whole` says of the number behind
-    it whether it is printed without a point, as a counter is: ``Correct 53 total: 100``.
+    ``Accuracy on the 10000 test images: 53``, ``mean reward (100 episodes): 23.4``, ``reward of 5 games (seed 3): 8``.
+    `whole` says of each number whether it is printed without a point, as a counter is: ``Correct 53 total: 100``.
     """
+    before = lefts[-1]
     if _REMARK_ENDS.fullmatch(left) and _REMARK_BEGINS.search(before):
-        return _without_ends(words_of_clause(_REMARK_BEGINS.sub("", before)))
+        outside = _REMARK_BEGINS.sub("", before)
+        is_nested = len(lefts) > 1 and whole[-3]
+        nested = _phrase_around(lefts[:-1], f"{outside}: ", [*whole[:-2], whole[-1]]) if is_nested else ""
+        return nested or _without_ends(words_of_clause(outside))
     phrase, own = words_of_clause(before), words_of_clause(left)
     if not own or is_metric_word(own) or not meaning_of(phrase):
         return ""
     ending = re.search(r"([A-Za-z]+) ?$", before)
     is_joined = ending is not None and ending[1].lower() in _BEFORE_NUMBERS
-    is_label = not whole and _ENDS_LABEL.fullmatch(left) is not None and not is_bookkeeping(own)
+    is_label = not whole[-1] and _ENDS_LABEL.fullmatch(left) is not None and not is_bookkeeping(own)
     if not is_joined and not (is_label and is_metric_word(phrase)):
         return ""
     phrase = _without_ends(phrase)

@@ -400,10 +400,7 @@ _LINES = (
     (r"urandom|secrets\.|uuid|getpid|\bid\(|SystemRandom", "take no number of the training from the system"),
     (r"\b(np|numpy)\.empty|\.empty\(|empty_like|new_empty", "fill the memory: use zeros in place of empty"),
     (r"default_rng\(\s*\)|RandomState\(\s*\)|Random\(\s*\)|Generator\(\s*\)", "give the generator a seed"),
-    (
-        r"train_test_split|KFold\(|ShuffleSplit\(|\bfit\(|\bfit_\w+\(",
-        "give it a random_state, or seed NumPy: numpy.random.seed",
-    ),
+    (r"train_test_split|KFold\(|ShuffleSplit\(", "give it a random_state, or seed NumPy: numpy.random.seed"),
     (r"\benvs?\.reset\(\s*\)", "seed the environment at its first reset: env.reset(seed=0)"),
     (r"\.get\(|as_completed|imap_unordered|wait\(", "take results in the order of their tasks, not of their arrival"),
 )

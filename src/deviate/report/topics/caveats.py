@@ -157,8 +157,8 @@ def _several(facts: VariantFacts, loops: Sequence[MainLoop]) -> str:
     once = [each.name for each in facts.metrics if each.name in facts.trainings.once]
     of_one = f" Reported once in a run, by one of them or after all: {listed(once)}." if once else ""
     return (
-        f"Each run goes through its {where} {times} times: it holds {times} trainings, or stages of one. The last "
-        f"value of what each of them reports is of the last one; a best value or a mean is over all.{of_one}"
+        f"Each run goes through its {where} {times} times: it holds {times} trainings, or stages of one, and the last "
+        f"value of what each of them reports is of the last one. A best value or a mean is over all.{of_one}"
     )
 
 

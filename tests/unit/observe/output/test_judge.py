@@ -43,6 +43,8 @@ def kinds(*runs: str) -> dict[str, str]:
         ("started 1763822662.5\nstarted 1763822663.1", "started 1763829999.5", {"started": "time of day"}),
         ("ETA 12.5 s", "ETA 11.5 s", {"ETA": "progress"}),
         ("took 12.5 s", "took 11.5 s", {"time": "metric"}),
+        ("loss nan\nloss nan", "loss nan\nloss nan", {"loss": "metric"}),
+        ("val loss inf", "val loss inf", {"val loss": "metric"}),
         ("best epoch: 7", "best epoch: 9", {"best epoch": "metric"}),
         ("| acc | 1 |", "| acc | 1 |", {"acc": "metric"}),
         ("Loss at 299 => 0.21", "Loss at 299 => 0.22", {"Loss": "constant", "Loss (new)": "metric"}),

@@ -147,9 +147,8 @@ class Generator:
         if not self.streams.controls:
             return False
         if snapshot is None:
-            self.streams.process.events.note(
-                "state-unknown", "%s: a state of another process is restored for one factor only" % self.name, self.name
-            )
+            message = "%s: a state of unknown origin is restored for one factor only" % self.name
+            self.streams.process.events.note("state-unknown", message, self.name)
             self.streams.fingerprints.seedings = None
             return False
         factor, self.key, self.planted, copies = snapshot
