@@ -159,7 +159,7 @@ def test_other_data_other_content_and_other_numbers_of_draws_are_leaks_with_thei
     said = told("control", (97.0, 96.0), apart)[2]
     assert "Data were to be held fixed, yet runs trained or were evaluated on different examples" in said
     leaked = told("control", (97.0, 96.0), cases.proven("control", 2, batches="other"))[2]
-    assert "content of the first batches was to be held fixed, yet differs between runs: control-0 | control-1." in leaked
+    assert "the first batches was to be held fixed, yet differs between runs: control-0 | control-1." in leaked
     longer = structs.replace(runs[1].prints["shuffle"], digest="longer", first="other", count=99)
     more = [runs[0], structs.replace(runs[1], prints={**runs[1].prints, "shuffle": longer})]
     assert "Some runs drew more often than others." in told("control", (97.0, 96.0), more)[2]

@@ -45,8 +45,8 @@ def test_the_difference_for_other_runs_on_other_examples_is_said():
     assert facts.crossed.difference.value == pytest.approx(right[0] - right[1], abs=1e-12)
     interval = facts.crossed.difference.interval.negated
     assert sentences == [
-        f"For other runs on other test examples, wider minus base in accuracy: {100 * (right[1] - right[0]):.1f} points "
-        f"[{100 * interval.low:.1f}, {100 * interval.high:.1f}].",
+        f"For other runs on other test examples, wider minus base in accuracy: {100 * (right[1] - right[0]):.1f} "
+        f"points [{100 * interval.low:.1f}, {100 * interval.high:.1f}].",
         f"Its standard error is {100 * facts.crossed.se_runs:.1f} points from the runs alone and "
         f"{100 * facts.crossed.se_examples:.1f} points from the 200 examples alone.",
     ]
