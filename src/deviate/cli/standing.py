@@ -165,7 +165,9 @@ def _plan(folder: ExperimentFolder) -> list[tuple[str, str]]:
 
     standings: list[Standing] = []
     with suppress(DeviateError):
-        standings = main_standings(summary_of(folder))
+        # Where a variant has to be named, `plan` asks for it.
+        if main_variant(folder.read_experiment().planned):
+            standings = main_standings(summary_of(folder))
     differing = [each.name for each in standings if each.sd and each.kind != "speed"]
     if not differing:
         return []

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import struct
-import sys
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -18,9 +16,7 @@ from deviate.observe.trackers import tracker_of
 
 
 @pytest.fixture
-def writer_of(monkeypatch):
-    # TensorBoard writes as it does where there is no TensorFlow, which takes seconds to import.
-    monkeypatch.setitem(sys.modules, "tensorboard.compat.notf", ModuleType("notf"))
+def writer_of():
     return pytest.importorskip("torch.utils.tensorboard").SummaryWriter
 
 
