@@ -66,6 +66,9 @@ _NO_NAMES = re.compile(
     r"|^[^A-Za-z]*[\[|-] ?(?:ERROR|CRITICAL|FATAL) ?[\]|-].*"
 )
 
+#: A line that is a count, a word and a value: ``250 val 3.28``.
+_COUNTED = re.compile(rf"\s*\d+\s+([A-Za-z]\w*)\s+{NUMBER}\s*")
+
 #: A line that begins with its iteration alone, as XGBoost writes it.
 _BEGUN = re.compile(r"\s*\[(\d+)(?:/\d+)?\]")
 
@@ -122,14 +125,12 @@ def found_rows(path: Path) -> Found:
         late, lines_of = _behind(found, metrics, counters)
         unclear, forms = (f"{late!r} stands behind the lines that it counts", lines_of) if late else (unclear, forms)
         unclear, forms = _barred(lines, kept) or _uncounted(made, kept) or (unclear, forms)
-    words = Counter(match[1] for line in lines if not template and (match := _COUNTED.fullmatch(line)))
-    forms = forms or [f"{{step}} {word} {{{word}}}" for word, times in words.items() if times > 1]
+    if not template and not forms:
+        words = Counter(match[1] for line in lines if (match := _COUNTED.fullmatch(line)))
+        forms = [f"{{step}} {word} {{{word}}}" for word, times in words.items() if times > 1]
     again = _heads(lines, counters) if not any(plain(name) in FOLDS for pairs in found for name in pairs) else ("", [])
     return Found(rows if len(rows) > 1 else [], template, left_out, _sample(lines), unclear, forms, again)
 
-
-#: A line that is a count, a word and a value: ``250 val 3.28``.
-_COUNTED = re.compile(rf"\s*\d+\s+([A-Za-z]\w*)\s+{NUMBER}\s*")
 
 #: Lines that number repeats.
 _REPEAT = re.compile(r"\b(?:run|seed|trial|repeat|repetition|try)s?\b\W*\d+", re.IGNORECASE)

@@ -18,7 +18,7 @@ import yaml
 from deviate.core.errors import NotImportable
 from deviate.imports.roles import is_counter, is_run_name, is_setting, rank_correlation
 from deviate.imports.rows import MOST_COLUMNS, SUMMARIES, Row, check_cells, flat, number, present, text_of
-from deviate.lexicon.words import is_in_settings, meaning_of, split_of, words_of
+from deviate.lexicon.words import is_in_settings, is_time_or_rate, meaning_of, split_of, words_of
 from deviate.source.configurations import compose_yaml
 
 #: Before each object of a log of MLPerf.
@@ -188,7 +188,7 @@ def _unfolded(whole: dict[str, Any]) -> list[dict[str, Any]]:
     are_as_long = len({len(values) for values in lists.values()}) == 1 < len(lists)
     if of_runs and are_as_long and not counted:
         # A time beside lists of runs is that of all together.
-        constant = {key: value for key, value in constant.items() if getattr(meaning_of(key), "kind", "") != "speed"}
+        constant = {key: value for key, value in constant.items() if not is_time_or_rate(key)}
     elif not lists or (results and not counted):
         return [whole]
     return _series_rows(_called_alike(lists) if sums else lists, constant)

@@ -178,6 +178,18 @@ def meaning_of(text: str) -> Meaning | None:
     return (_within(*grouped.groups()) if grouped else None) or _read(text)[0]
 
 
+def is_time_or_rate(name: str) -> bool:
+    """Tell whether a name is that of a time or a rate.
+
+    Examples
+    --------
+    >>> is_time_or_rate("train time"), is_time_or_rate("loss"), is_time_or_rate("x")
+    (True, False, False)
+    """
+    meaning = meaning_of(name)
+    return meaning is not None and meaning.kind == "speed"
+
+
 def _within(group: str, own: str) -> Meaning | None:
     """Read a name within a group, ``losses/entropy``; None where the group says what the name does not."""
     words, head = words_of(own), words_of(group)[-1:]
@@ -469,12 +481,17 @@ def clauses_of(text: str, breaks: re.Pattern[str], trim: str) -> list[str]:
     >>> clauses_of("step 3, D(G(z)): ", re.compile(r"[(),]+"), " :")
     ['step 3', 'D(G(z))']
     """
-    closing = _CLOSING.search(text)
-    remark = closing[0] if closing and is_metric_word(re.split(r"[|:;,)\n]", text[: closing.start()])[-1]) else ""
-    head = text[: closing.start()] + "\x03" if closing and remark else text
+    remark = _closing_remark(text)
+    head = f"{text[: text.rindex(remark)]}\x03" if remark else text
     shielded = _CALLS.sub(lambda call: call[0].replace("(", "\x01").replace(")", "\x02"), head)
     clauses = (clause.strip(trim) for clause in breaks.split(shielded.rstrip(trim)))
     return [clause.replace("\x01", "(").replace("\x02", ")").replace("\x03", remark) for clause in clauses]
+
+
+def _closing_remark(text: str) -> str:
+    """Return the remark that ends a label behind the name of a metric; empty where there is none."""
+    closing = _CLOSING.search(text)
+    return closing[0] if closing and is_metric_word(re.split(r"[|:;,)\n]", text[: closing.start()])[-1]) else ""
 
 
 def same_name(name: str, names: Sequence[str]) -> str | None:

@@ -496,9 +496,11 @@ def _result(name: str, trial: Trial, ended: Ended, fingerprints: Fingerprints, t
 
 def changed_files(copy: Path | None, snapshot: Path) -> list[str]:
     """Return the files of a project that a program changed in its copy of it, relative to it; links lead elsewhere."""
+    if copy is None:
+        return []
     names = [path.relative_to(snapshot) for path in files_below(snapshot, "*") if not path.is_symlink()]
-    there = [name for name in names if copy is not None and os.path.isfile(copy / name)]
-    return [str(name) for name in there if copy is not None and not filecmp.cmp(copy / name, snapshot / name)]
+    there = [name for name in names if os.path.isfile(copy / name)]
+    return [str(name) for name in there if not filecmp.cmp(copy / name, snapshot / name)]
 
 
 def named_files(folder: Path, names: set[str]) -> list[str]:

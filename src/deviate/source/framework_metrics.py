@@ -210,7 +210,9 @@ def framework_metrics(flow: Evaluator, fitting: list[CallSite]) -> list[Metric]:
     for site in fitting:
         trees = (_metric(site, name, library, 0.9) for library, name in boosted(flow, site))
         # What is logged in training is shown with the next rollout, which a short one does not come to.
-        agents = (_metric(site, key, "stable-baselines3", (0.9, 0.7)["train/" in key]) for key in learned(flow, site))
+        agents = (
+            _metric(site, key, "stable-baselines3", 0.7 if "train/" in key else 0.9) for key in learned(flow, site)
+        )
         epochs = (_metric(site, name, "skorch", 0.9) for name in shown_epochs(flow, site))
         for metric in (*_keras(flow, site), *_hugging_face(flow, site), *trees, *agents, *epochs):
             metrics.setdefault((metric.variable, site.scope.unit), metric)

@@ -257,9 +257,14 @@ class Contrast(msgspec.Struct, frozen=True, kw_only=True):
         return (self.pairs, self.pairs) if self.paired else (self.n_a, self.n_b)
 
     @property
+    def decides(self) -> Tested:
+        """The chosen test of the means."""
+        return self.tests[self.location.test]
+
+    @property
     def p(self) -> float | None:
         """Of the chosen test of the means."""
-        return self.tests[self.location.test].p
+        return self.decides.p
 
 
 def contrast(

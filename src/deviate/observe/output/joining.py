@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from deviate.lexicon.words import meaning_of, split_of, words_of
+from deviate.lexicon.words import is_time_or_rate, meaning_of, split_of, words_of
 from deviate.observe.output.names import DURATIONS, UNNAMED_TIMES
 from deviate.observe.output.slots import SLACK, Slot, SlotSeries
 
@@ -248,8 +248,7 @@ def repeats(series: SlotSeries, metric: str, recorded: Floats) -> bool:
 
 def _is_time(slot: Slot, metric: str) -> bool:
     """Whether nothing but its unit names a slot, which is that of a duration, and the metric is a time."""
-    meaning = meaning_of(metric)
-    return slot.unit in DURATIONS and slot.name in UNNAMED_TIMES and meaning is not None and meaning.kind == "speed"
+    return slot.unit in DURATIONS and slot.name in UNNAMED_TIMES and is_time_or_rate(metric)
 
 
 def _words_within(metric: str) -> set[str]:

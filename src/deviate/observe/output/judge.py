@@ -25,6 +25,7 @@ from deviate.lexicon.words import (
     is_in_settings,
     is_metric_word,
     is_schedule,
+    is_time_or_rate,
     meaning_of,
     word_lists,
     words_of,
@@ -335,8 +336,7 @@ def _is_entry(seen: _Seen) -> bool:
 
 
 def _is_time(slot: Slot) -> bool:
-    meaning = meaning_of(slot.words)
-    return slot.unit in DURATIONS or (meaning is not None and meaning.kind == "speed")
+    return slot.unit in DURATIONS or is_time_or_rate(slot.words)
 
 
 def _is_placeholder(seen: _Seen) -> bool:

@@ -12,6 +12,7 @@ from deviate.lexicon.words import (
     is_bookkeeping,
     is_counting,
     is_metric_word,
+    is_time_or_rate,
     meaning_of,
     split_of,
     word_lists,
@@ -166,7 +167,7 @@ def _part_of_earlier(left: str, earlier: Name, unit: str, whole: bool, after: st
     if mark in {"(", "["} and earlier.name and not _counts(earlier.name):
         # A percentage in brackets behind a fraction is what the fraction is called.
         base = earlier.name.removesuffix(" total") if earlier.role == "total" else earlier.name
-        if unit in DURATIONS | RATES and earlier.unit not in DURATIONS | RATES and not _names_time(base):
+        if unit in DURATIONS | RATES and earlier.unit not in DURATIONS | RATES and not is_time_or_rate(base):
             # ``acc 0.93 (0.4s)``: a time beside a value of another kind is named by itself.
             return None
         return Name(f"{base} %" if unit == "%" else f"{base} (in brackets)", unit)
@@ -307,16 +308,11 @@ def _with_context(words: str, lead: str, unit: str) -> str:
     if unit in RATES:
         rate = f"time per {unit.partition('/')[2]}" if unit.startswith(("s/", "ms/", "us/")) else "speed"
         words = words if meaning_of(words) is not None else f"{words} {rate}".strip()
-    elif unit in DURATIONS and not _names_time(words):
+    elif unit in DURATIONS and not is_time_or_rate(words):
         words = f"{words} time" if words and not _LINKING.issuperset(words.lower().split()) else "time"
     if not lead or not words or split_of(words) or _counts(words):
         return words
     return f"{lead} {words}"
-
-
-def _names_time(words: str) -> bool:
-    meaning = meaning_of(words)
-    return meaning is not None and meaning.kind == "speed"
 
 
 def _keys(template: Template) -> list[str]:

@@ -290,7 +290,7 @@ def _screen(audit: Audit) -> Iterator[Section]:
 
 
 def _told(audit: Audit) -> list[str]:
-    """Return the factors of which it is known that they vary, or what fixes them."""
+    """Return the factors that are known to vary, or to be fixed."""
     return [factor.factor for factor in audit.factors if factor.verdict in _SEEN]
 
 

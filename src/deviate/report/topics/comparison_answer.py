@@ -90,7 +90,7 @@ def pair_sentence(metric: MetricComparison, pair: PairComparison, comparison: Co
     if _never_differs(metric):
         return f"{name} is the same in all runs of {a} and of {b}."
     if metric.p_adjusted is None:
-        reason = metric.contrast.tests[metric.contrast.location.test].reason if metric.verdict == "not compared" else ""
+        reason = metric.contrast.decides.reason if metric.verdict == "not compared" else ""
         return f"{a} and {b}: {metric.verdict} in {name}{f', as {reason}' if reason else ''}."
     left = " that gave a value" if metric.a.lost or metric.b.lost else ""
     basis = f"{_p(metric, pair, comparison)}, {runs_text(metric)}"

@@ -249,7 +249,7 @@ def _too_few(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
     contrast, numbers = metric.contrast, Numbers(pair.alpha)
     n, m = contrast.runs_compared
     if min(n, m) >= metric.fewest_runs:
-        yield f"Nothing could be tested: {contrast.tests[contrast.location.test].reason or contrast.difference.reason}."
+        yield f"Nothing could be tested: {contrast.decides.reason or contrast.difference.reason}."
         if metric.a.spread.identical and metric.b.spread.identical:
             yield "Such runs show no random variation; compare variants in which seeds vary."
         return

@@ -55,7 +55,7 @@ class Streams:
         #: Calls that seed, with their lines, that an event was written of.
         self.reported = set()
         #: Where the generator was seeded that the last loader took its workers' seed from; the same in a worker.
-        self.loaders = self.workers = None
+        self.loader_seeded = self.worker_seeded = None
         self.thread = get_ident()
         #: How deep the program is in `torch.random.fork_rng`: states handed back there stand for factors, too.
         self.forks = 0
@@ -219,7 +219,7 @@ class Streams:
         seeded = self.locate_seed(call, seed, frame)
         self.repeats.attempt(self.repeats.end, generators)
         for generator in generators:
-            generator.seeded = seeded or self.workers
+            generator.seeded = seeded or self.worker_seeded
         result = self.seed_anew(seed, generators, plain, seeded is not None)
         if seeded is not None:
             self.repeats.attempt(self.repeats.begin, seeded, seed, generators, frame)

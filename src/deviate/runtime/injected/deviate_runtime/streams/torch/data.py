@@ -258,7 +258,7 @@ def wrap_loader(data, streams):
             # Every loader draws a seed for workers, also one that has none and whose data set draws nothing.
             drawn = drawn_from(streams, loader.generator)
             streams.fingerprints.rebase(drawn)
-            streams.loaders = drawn[0].seeded if drawn else None
+            streams.loader_seeded = drawn[0].seeded if drawn else None
         finally:
             streams.leave(before)
         streams.examples.add_dataset(loader.dataset)
@@ -421,5 +421,5 @@ def wrap_worker(data, streams):
     @replaces(worker, "_worker_loop")
     def _worker_loop(*args, **kwargs):
         streams.enter(AUGMENT)
-        streams.workers = streams.loaders
+        streams.worker_seeded = streams.loader_seeded
         return plain(*args, **kwargs)
