@@ -1,7 +1,7 @@
 """Churn within one set of runs, against loops over pairs and by property."""
 
 import math
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from scipy import stats
 
 from deviate.stats.churn import churn, class_churn, excess_churn
 from deviate.stats.pairs import (
+    METHOD,
     METHOD_FEWER,
     jackknife_interval,
     pair_estimate,
@@ -60,6 +61,12 @@ def test_neither_the_order_of_runs_and_examples_nor_the_names_of_labels_matter(l
     assert after.mean.interval.known == before.mean.interval.known
     if before.mean.interval.known:
         assert after.mean.interval.low == pytest.approx(before.mean.interval.low, abs=1e-9)
+
+
+def test_where_shares_differ_just_as_binomial_ones_do_no_order_of_runs_changes_the_interval():
+    labels = np.array([[0, 0, 1, -1, 1], [1, -1, 0, 0, 2], [-1, -1, -1, -1, -1], [2, 0, -1, -1, 0]])
+    estimates = [churn(labels[list(runs)]).mean for runs in permutations(range(4))]
+    assert {each.interval.method for each in estimates} == {METHOD}
 
 
 @given(TABLES)
