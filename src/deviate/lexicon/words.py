@@ -349,10 +349,10 @@ def aggregate_of(kind: Kind, name: str = "") -> str:
 
 
 __all__ = [
-    "BEGINS", "LOG", "MAX_WORDS", "TRAIN", "UNNAMED", "Meaning", "aggregate_of", "counts_parameters", "is_bookkeeping",
-    "is_clock_part", "is_counting", "is_digest", "is_episode_length", "is_forecast", "is_in_settings",
-    "is_metric_word", "is_progress", "is_schedule", "is_settings_name", "meaning_of", "split_of",
-    "without_unit", "word_lists", "words_like", "words_of",
+    "ARTICLES", "BEGINS", "LINKING", "LOG", "MAX_WORDS", "TRAIN", "UNNAMED", "Meaning", "aggregate_of",
+    "counts_parameters", "is_bookkeeping", "is_clock_part", "is_counting", "is_digest", "is_episode_length",
+    "is_forecast", "is_in_settings", "is_metric_word", "is_progress", "is_schedule", "is_settings_name", "meaning_of",
+    "split_of", "without_links", "without_unit", "word_lists", "words_like", "words_of",
 ]  # fmt: skip
 
 #: Words of a text that name a value, at most.
@@ -372,6 +372,7 @@ _SETTINGS_NAMES = _LISTS["settings"]
 _SETTINGS_GROUPS = _LISTS["settings groups"]
 _SCHEDULE = _LISTS["schedule"]
 _CLOCK_PARTS = _LISTS["clock parts"]
+LINKING, ARTICLES = (word_lists("metric_names")[name] for name in ("linking words", "articles"))
 _SPLITS = {word: split for split in ("train", "val", "test", "eval") for word in _LISTS[f"split {split}"]}
 
 _NUMBER_OF = re.compile("n[a-z]")
@@ -492,6 +493,20 @@ def _closing_remark(text: str) -> str:
     """Return the remark that ends a label behind the name of a metric; empty where there is none."""
     closing = _CLOSING.search(text)
     return closing[0] if closing and is_metric_word(re.split(r"[|:;,)\n]", text[: closing.start()])[-1]) else ""
+
+
+def without_links(text: str) -> str:
+    """Leave out the words of a text that only link it to what stands around it.
+
+    >>> without_links("the loss was"), without_links("ACCURACY IS"), without_links("IS")  # the Inception score
+    ('loss', 'ACCURACY', 'IS')
+    """
+    words = text.split()
+    while words and words[-1].lower() in LINKING and not (len(words) == 1 and words[0].isupper()):
+        words.pop()
+    while len(words) > 1 and words[0].lower() in LINKING | ARTICLES:
+        words.pop(0)
+    return " ".join(words)
 
 
 def same_name(name: str, names: Sequence[str]) -> str | None:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from deviate.lexicon.words import (
+    ARTICLES,
+    LINKING,
     MAX_WORDS,
     clauses_of,
     is_bookkeeping,
@@ -15,6 +17,7 @@ from deviate.lexicon.words import (
     is_time_or_rate,
     meaning_of,
     split_of,
+    without_links,
     word_lists,
 )
 from deviate.observe.output.templates import LIST, NUMBER, Template
@@ -22,11 +25,8 @@ from deviate.observe.output.text import UNITS
 
 _LISTS = word_lists("printed_names")
 DURATIONS, RATES = _LISTS["durations"], _LISTS["rates"]
-#: The words that name nothing are those of the texts in the source.
-_LINKING = word_lists("metric_names")["linking words"]
-_ARTICLES = word_lists("metric_names")["articles"]
 #: The last word of a phrase that goes on behind a whole number: ``of the last 10 games``.
-_BEFORE_NUMBERS = _LINKING | _ARTICLES | _LISTS["before numbers"]
+_BEFORE_NUMBERS = LINKING | ARTICLES | _LISTS["before numbers"]
 
 #: What a time is called that nothing names but its unit; the second where the first is taken.
 UNNAMED_TIMES = ("time", "time in brackets")
@@ -253,19 +253,10 @@ def words_of_clause(text: str) -> str:
         return ""
     if len(named) > 1 and named[-1] in UNITS:
         named.pop()
-    words = _without_links(named[-1].split()[-MAX_WORDS:])
-    name = " ".join(words).strip("'\"")  # a quote that stood before a linking word: ``'compile' took``
+    words = " ".join(named[-1].split()[-MAX_WORDS:])
+    name = without_links(words).strip("'\"")  # a quote that stood before a linking word: ``'compile' took``
     split = next((clause for clause in reversed(named[:-1]) if split_of(clause) and len(clause.split()) <= 2), "")
     return f"{_split_word(split)} {name}" if split and name and not split_of(name) else name
-
-
-def _without_links(words: list[str]) -> list[str]:
-    words = list(words)
-    while words and words[-1].lower() in _LINKING:
-        words.pop()
-    while len(words) > 1 and words[0].lower() in _LINKING | _ARTICLES:
-        words.pop(0)
-    return words
 
 
 def _split_word(clause: str) -> str:
@@ -278,14 +269,14 @@ def _words_after(right: str) -> str:
     match = _AFTER.match(right)
     if match is None or (match["end"] in {":", "="} and match.end() < len(right.rstrip())):
         return ""
-    words = [word for word in match["words"].strip(_TRIM).split() if word.lower() not in _LINKING | _ARTICLES]
+    words = [word for word in match["words"].strip(_TRIM).split() if word.lower() not in LINKING | ARTICLES]
     return " ".join(words) if 0 < len(words) <= 3 and len("".join(words)) > 1 else ""
 
 
 def _links(left: str, position: int) -> bool:
     """Whether a text between two numbers says what the first counts, and leads to the second: ``members in``."""
     match = re.fullmatch(r" [A-Za-z ]+? ([a-z]+) ", left) if position else None
-    return match is not None and match[1] in _LINKING and meaning_of(left) is None
+    return match is not None and match[1] in LINKING and meaning_of(left) is None
 
 
 def _ends_clause(right: str) -> bool:
@@ -309,7 +300,7 @@ def _with_context(words: str, lead: str, unit: str) -> str:
         rate = f"time per {unit.partition('/')[2]}" if unit.startswith(("s/", "ms/", "us/")) else "speed"
         words = words if meaning_of(words) is not None else f"{words} {rate}".strip()
     elif unit in DURATIONS and not is_time_or_rate(words):
-        words = f"{words} time" if words and not _LINKING.issuperset(words.lower().split()) else "time"
+        words = f"{words} time" if words and not LINKING.issuperset(words.lower().split()) else "time"
     if not lead or not words or split_of(words) or _counts(words):
         return words
     return f"{lead} {words}"

@@ -9,6 +9,8 @@ import ast
 import re
 
 from deviate.lexicon.words import (
+    ARTICLES,
+    LINKING,
     MAX_WORDS,
     clauses_of,
     is_counting,
@@ -16,6 +18,7 @@ from deviate.lexicon.words import (
     is_settings_name,
     meaning_of,
     split_of,
+    without_links,
     word_lists,
     words_like,
     words_of,
@@ -34,8 +37,6 @@ from deviate.source.syntax import called_name, dotted_text, unpacked
 from deviate.source.texts import NUMERIC_SPEC, ReportedValue
 
 _LISTS = word_lists("metric_names")
-_LINKING = _LISTS["linking words"]
-_ARTICLES = _LISTS["articles"]
 _LABEL_NAMES = _LISTS["label variables"]
 _UNITS = word_lists("printed_names")["units apart"]
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\[/?[a-z ]+\]")
@@ -112,12 +113,7 @@ def words_before(reported: ReportedValue) -> str:
     """Last words before a value that can name it: ``converged after`` is ``converged``, ``s/epoch`` a unit."""
     if _follows_unit(reported):
         return ""
-    words = _last_clause(_WHOLE.sub("", reported.before) if reported.position else reported.before).split()
-    while words and words[-1].lower() in _LINKING:
-        words.pop()
-    while len(words) > 1 and words[0].lower() in _LINKING | _ARTICLES:
-        words.pop(0)
-    return " ".join(words)
+    return without_links(_last_clause(_WHOLE.sub("", reported.before) if reported.position else reported.before))
 
 
 def _words_after(reported: ReportedValue) -> str:
@@ -125,7 +121,7 @@ def _words_after(reported: ReportedValue) -> str:
     match = re.match(r"^[%)\]]* ?([A-Za-z][\w /%-]*)(.?)", reported.after)
     if match is None or match[2] in {":", "="}:
         return ""
-    words = [word for word in match[1].strip(_TRIM).split() if word.lower() not in _LINKING | _ARTICLES]
+    words = [word for word in match[1].strip(_TRIM).split() if word.lower() not in LINKING | ARTICLES]
     return " ".join(words) if 0 < len(words) <= 3 and len("".join(words)) > 1 else ""
 
 
@@ -134,7 +130,7 @@ def _only_links(reported: ReportedValue) -> bool:
     if _follows_unit(reported):
         return True
     words = re.findall(r"[A-Za-z]+", _ESCAPES.sub("", reported.before))
-    return bool(words) and reported.position > 0 and all(word.lower() in _LINKING for word in words)
+    return bool(words) and reported.position > 0 and all(word.lower() in LINKING for word in words)
 
 
 def _follows_unit(reported: ReportedValue) -> bool:
@@ -153,7 +149,7 @@ def _last_clause(text: str) -> str:
         return ""
     split = split_of(named[0]) if len(named) > 1 and len(named[0].split()) <= 2 else ""
     words = named[-1].split()[-MAX_WORDS:]
-    chosen = " ".join(words[1:] if len(words) > 1 and words[0].lower() in _ARTICLES else words)
+    chosen = " ".join(words[1:] if len(words) > 1 and words[0].lower() in ARTICLES else words)
     return f"{split} {chosen}" if split and not split_of(chosen) else chosen
 
 
