@@ -290,3 +290,38 @@ def test_a_bad_draw_entry_starts_nothing(project):
     assert done.status == 2
     assert "deviate.toml:1: no draw on line 1 of train.py" in done.err
     assert not (project / ".deviate" / "experiments").exists()
+
+
+LAUNCHER = """
+import subprocess, sys, tempfile, time, uuid
+
+for fold in range(2):
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as config:
+        anew = [f"--config={config.name}", f"--id={uuid.uuid4()}", time.strftime("--out=runs/%Y%m%d-%H%M%S")]
+        subprocess.run([sys.executable, "fold.py", *anew, str(fold)], check=True)
+    time.sleep(1)
+"""
+FOLD = """
+import sys
+import numpy as np
+
+weights = np.random.randn(3)
+for epoch in range(2):
+    weights += np.random.randn(3)
+    print(f"fold {sys.argv[-1]} epoch {epoch} loss {abs(weights).sum():.12f}")
+"""
+
+
+def test_what_a_launcher_makes_anew_each_time_is_no_part_of_what_a_process_draws(tmp_path, monkeypatch):
+    (tmp_path / "launch.py").write_text(LAUNCHER)
+    (tmp_path / "fold.py").write_text(FOLD)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    deviate("run", "-n", "2", "--vary", "control", "--name", "held", "--", sys.executable, "launch.py")
+    first, second = (
+        (tmp_path / f".deviate/experiments/held/runs/control-{run}/stdout.log").read_text().splitlines()
+        for run in (0, 1)
+    )
+    assert first == second
+    values = [line.split()[-1] for line in first]
+    assert len(values) == len(set(values)) == 4  # each fold draws numbers of its own

@@ -10,6 +10,7 @@ import difflib
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -339,10 +340,15 @@ def _from_file(words: list[str], folder: Path, command: str, depth: int) -> list
     installed = next((each.file for each in console_scripts(folder) if each.name == word), None)
     if installed is not None:
         return [Start(installed, words)]
-    if shutil.which(word) is None:
+    program = shutil.which(word)
+    if program is None:
         hint = f"nothing is at {path}; paths start in the folder you stand in" if "/" in word else missing_hint(word)
         raise CommandNotFound(f"command not found: {word}", hint=hint)
-    raise NoScript(f"command {command!r}: expected a Python script in it, found the program {word}", hint=NAME_ENTRY)
+    raise NoScript(
+        f"command {command!r}: expected a Python script in it, found the program {word}",
+        hint=next(map(_as_script, filter(_is_notebook, words)), NAME_ENTRY),
+        starts_python=b"python" in _interpreter(Path(program)),
+    )
 
 
 def _script(word: str, folder: Path) -> Path:
@@ -361,16 +367,28 @@ def _checked(path: Path, name: str) -> Path:
         )
     if path.suffix not in {".py", ".pyw"} and b"python" not in _interpreter(path):
         raise EntryNotPython(
-            f"entry {name}: expected Python source (.py), found {path.suffix or 'no suffix'}", hint=NAME_ENTRY
+            f"entry {name}: expected Python source (.py), found {path.suffix or 'no suffix'}",
+            hint=_as_script(name) if _is_notebook(name) else NAME_ENTRY,
         )
     return path.resolve()
 
 
 def _interpreter(path: Path) -> bytes:
     """Read the first line of a script that names its interpreter (``#!``); empty for another file."""
-    with path.open("rb") as file:
-        first = file.readline(200)
+    try:
+        with path.open("rb") as file:
+            first = file.readline(200)
+    except OSError:  # a program need not be readable
+        return b""
     return first if first.startswith(b"#!") else b""
+
+
+def _is_notebook(word: str) -> bool:
+    return word.endswith(".ipynb")
+
+
+def _as_script(notebook: str) -> str:
+    return f"jupyter nbconvert --to script {shlex.quote(notebook)}, and name the script that it writes"
 
 
 def _similar(path: Path) -> str:

@@ -62,7 +62,7 @@ WEIGHTS = "weights-"
 CHECKPOINT = f"{WEIGHTS}checkpoint-"
 
 #: Suffixes of text files of a run that may hold a table or a log.
-LOG_SUFFIXES = frozenset({".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".txt", ".log", ".out"})
+LOG_SUFFIXES = frozenset({".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".txt", ".log", ".out", ".ipynb"})
 
 #: Longest name most file systems take, less what Deviate adds to it while writing aside.
 MAX_NAME = 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 
 import pytest
@@ -147,6 +148,18 @@ def test_a_shell_script_that_starts_python_in_a_way_that_cannot_be_read_says_so(
     with pytest.raises(NoScript) as caught:
         find_starts(["bash", "none.sh"], folder)
     assert caught.value.starts_python
+
+
+@pytest.mark.parametrize(("first", "starts"), [("#!/usr/bin/python3\n", True), ("#!/bin/cat\n", False)])
+def test_an_installed_program_starts_python_where_its_first_line_says_so(folder, monkeypatch, first, starts):
+    program = folder / "bin" / "conduct"
+    program.parent.mkdir()
+    program.write_text(first)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    with pytest.raises(NoScript) as caught:
+        find_starts(["conduct", "train.ipynb"], folder)
+    assert caught.value.starts_python is starts
 
 
 INSTALLED = {

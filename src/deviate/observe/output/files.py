@@ -82,9 +82,21 @@ def read_data(data: bytes, suffix: str, source: str) -> Mined:
     found: dict[str, list[_Value]] | None = None
     if suffix in _TABLES:
         found = _table(data, _TABLES[suffix])
+    elif suffix == ".ipynb":
+        data = _printed(data)
     elif suffix in {".json", ".jsonl", ".ndjson"} or data[:1] in {b"{", b"["}:
         found = _json(data)
     return mine_log(data, source) if found is None else Mined(_series(found, source), 0)
+
+
+def _printed(notebook: bytes) -> bytes:
+    """Return what the cells of a notebook printed; nothing where it is none."""
+    try:
+        cells = json.loads(notebook)["cells"]
+        outputs = [output for cell in cells for output in cell.get("outputs", ()) if output["output_type"] == "stream"]
+        return "".join("".join(output["text"]) for output in outputs).encode()
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return b""
 
 
 def _series(found: dict[str, list[_Value]], source: str) -> list[SlotSeries]:

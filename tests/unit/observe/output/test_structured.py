@@ -20,6 +20,25 @@ def values(data: str | bytes, suffix: str) -> dict[str, list[float]]:
     return {one.slot.name: one.values.tolist() for one in mined.series}
 
 
+#: Lines of one cell may come in several outputs, each a text or a list of lines; images are outputs too.
+NOTEBOOK = json.dumps(
+    {
+        "cells": [
+            {"cell_type": "markdown", "source": ["loss 7"]},
+            {
+                "cell_type": "code",
+                "source": ["loss = 3"],
+                "outputs": [
+                    {"output_type": "stream", "name": "stdout", "text": ["epoch 1 loss 0.5\n"]},
+                    {"output_type": "display_data", "data": {"image/png": "iVBO9", "text/plain": ["<Figure 640x480>"]}},
+                    {"output_type": "stream", "name": "stdout", "text": "epoch 2 loss 0.25\n"},
+                ],
+            },
+        ]
+    }
+)
+
+
 @pytest.mark.parametrize(
     ("text", "suffix", "expected"),
     [
@@ -37,6 +56,8 @@ def values(data: str | bytes, suffix: str) -> dict[str, list[float]]:
         ("epoch 1 loss 0.5\n", ".log", {"epoch": [1], "loss": [0.5]}),
         ("no json 5", ".json", {"no json": [5]}),
         (b"\x00\x01\x02 5", ".txt", {}),
+        (NOTEBOOK, ".ipynb", {"epoch": [1, 2], "loss": [0.5, 0.25]}),
+        ('{"cells": [{"source": ["loss 7"]}', ".ipynb", {}),
     ],
 )  # fmt: skip
 def test_values_of_a_file(text, suffix, expected):

@@ -9,6 +9,7 @@ Boundaries: functions that draw for a factor, and libraries that draw as they ar
 
 import functools
 import os
+import re
 import sys
 
 from ..factors import OTHER, OUTSIDE
@@ -90,7 +91,8 @@ class Callers:
         return not (is_library_file(path) or is_installed(path))
 
     def relative(self, file):
-        """Return `file` relative to the overlay where it lies in it."""
+        """Return `file` relative to the overlay where it lies in it; a cell of a notebook without the process's id."""
+        file = re.sub(r"(?<=/ipykernel_)\d+/", "cells/", file)
         path = os.path.abspath(file)
         return path[len(self.overlay) :].replace(os.sep, "/") if path.startswith(self.overlay) else file
 

@@ -3,6 +3,7 @@
 import collections
 import functools
 import os
+import re
 from threading import get_ident
 
 from ..factors import DATA, OTHER, SEED
@@ -16,6 +17,12 @@ from .threads import Threads, current_drawer
 
 #: Child processes, by their number, that write fingerprints and locations of seeds; later ones write nothing.
 REPORTING_CHILDREN = 64
+
+#: What a launcher makes anew each time: a UUID, a name of `tempfile`, a day with a time.
+MADE_ANEW = re.compile(
+    r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|(?<![a-z0-9])tmp[a-z0-9_]{8}(?![a-z0-9_])"
+    r"|20\d\d-?[01]\d-?[0-3]\d[T_ -]?[0-2]\d[:_-]?[0-5]\d(?:[:_-]?[0-5]\d)?"
+)
 
 
 class Streams:
@@ -304,5 +311,5 @@ def command_of_child(process):
     if not any(name.startswith(parents) for name in os.listdir(process.config["records"])):
         return ()
     overlay = process.config.get("overlay")
-    texts = [word.replace(overlay, "") if overlay else word for word in words[1:]]
+    texts = [MADE_ANEW.sub("", word.replace(overlay, "") if overlay else word) for word in words[1:]]
     return ("command", "%08x" % mix(*texts))
