@@ -234,20 +234,22 @@ def _from_module(words: list[str], folder: Path, command: str) -> Path:
     if not words:
         raise EntryNotFound(f"command {command!r}: expected a module after -m, found none", hint=NAME_ENTRY)
     launcher = MODULE_LAUNCHERS.get(words[0])
-    return _from_launcher(words[1:], launcher, folder, command) if launcher else _module_file(words[0], folder)
+    return _from_launcher(words[1:], launcher, folder, command) if launcher else _module_file(words[0], folder, command)
 
 
-def _module_file(module: str, folder: Path) -> Path:
+def _module_file(module: str, folder: Path, command: str) -> Path:
     parts = module.split(".")
     for base in (folder, folder / "src"):
         at = base.joinpath(*parts)
         for path in (at.with_name(at.name + ".py"), at / "__main__.py"):
             if os.path.isfile(path):
                 return path.resolve()
-    raise EntryNotFound(
-        f"module {module}: expected {'/'.join(parts)}.py or {'/'.join(parts)}/__main__.py in {folder}, found neither",
-        hint=f"run the command from the project's root, or {NAME_ENTRY}",
-    )
+    expected = f"module {module}: expected {'/'.join(parts)}.py or {'/'.join(parts)}/__main__.py in {folder}, found"
+    words = shlex.split(command)
+    places = [site / name for site in _sites(words, folder, os.environ) for name in (parts[0], f"{parts[0]}.py")]
+    if any(map(os.path.exists, places)):
+        raise NoScript(f"{expected} it among the installed libraries", hint=_way_out(words), starts_python=True)
+    raise EntryNotFound(f"{expected} neither", hint=f"run the command from the project's root, or {NAME_ENTRY}")
 
 
 def _from_launcher(words: list[str], launcher: str, folder: Path, command: str) -> Path:
@@ -258,7 +260,7 @@ def _from_launcher(words: list[str], launcher: str, folder: Path, command: str) 
     while rest:
         word = rest.pop(0)
         if word in {"-m", "--module"}:
-            return _module_file(rest[0], folder) if rest else _no_script(command)
+            return _module_file(rest[0], folder, command) if rest else _no_script(command)
         if not word.startswith("-"):
             is_python = PYTHON.match(word.rpartition("/")[2])
             return _from_python(rest, folder, command) if is_python else _script(word, folder)
@@ -346,7 +348,7 @@ def _from_file(words: list[str], folder: Path, command: str, depth: int) -> list
         raise CommandNotFound(f"command not found: {word}", hint=hint)
     raise NoScript(
         f"command {command!r}: expected a Python script in it, found the program {word}",
-        hint=next(map(_as_script, filter(_is_notebook, words)), NAME_ENTRY),
+        hint=_way_out(words),
         starts_python=b"python" in _interpreter(Path(program)),
     )
 
@@ -368,7 +370,7 @@ def _checked(path: Path, name: str) -> Path:
     if path.suffix not in {".py", ".pyw"} and b"python" not in _interpreter(path):
         raise EntryNotPython(
             f"entry {name}: expected Python source (.py), found {path.suffix or 'no suffix'}",
-            hint=_as_script(name) if _is_notebook(name) else NAME_ENTRY,
+            hint=_way_out([name]),
         )
     return path.resolve()
 
@@ -383,11 +385,11 @@ def _interpreter(path: Path) -> bytes:
     return first if first.startswith(b"#!") else b""
 
 
-def _is_notebook(word: str) -> bool:
-    return word.endswith(".ipynb")
-
-
-def _as_script(notebook: str) -> str:
+def _way_out(words: list[str]) -> str:
+    """Return what to do where the words of a command show no script."""
+    notebook = next((word for word in words if word.endswith(".ipynb")), None)
+    if notebook is None:
+        return NAME_ENTRY
     return f"jupyter nbconvert --to script {shlex.quote(notebook)}, and name the script that it writes"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 
 import pytest
 
@@ -160,6 +161,15 @@ def test_an_installed_program_starts_python_where_its_first_line_says_so(folder,
     with pytest.raises(NoScript) as caught:
         find_starts(["conduct", "train.ipynb"], folder)
     assert caught.value.starts_python is starts
+
+
+def test_an_installed_module_is_started_and_not_read(folder):
+    with pytest.raises(NoScript) as caught:
+        find_starts([sys.executable, "-m", "pytest", "--version"], folder)
+    assert caught.value.starts_python
+    with pytest.raises(EntryNotFound) as caught:
+        find_starts([sys.executable, "-m", "pytestt"], folder)
+    assert not isinstance(caught.value, NoScript)
 
 
 INSTALLED = {
