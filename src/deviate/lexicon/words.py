@@ -537,7 +537,7 @@ def find_name(name: str, names: Sequence[str]) -> str:
     return match
 
 
-def missing_name(name: str, names: Sequence[str], missing: str, what: str = "metric") -> tuple[str, str]:
+def missing_name(name: str, names: Sequence[str], missing: str) -> tuple[str, str]:
     """Return what to say of a name that is not there, and what to type: the name that it is nearly, else any of them.
 
     >>> missing_name("test accc", ["test acc", "loss"], "no metric 'test accc'")
@@ -547,7 +547,7 @@ def missing_name(name: str, names: Sequence[str], missing: str, what: str = "met
     """
     if near := difflib.get_close_matches(name, names, n=1):
         return f"{missing}; did you mean {near[0]!r}?", ""
-    return missing, f"type one of: {', '.join(dict.fromkeys(names))}" if names else f"there is no {what}"
+    return missing, f"type one of: {', '.join(dict.fromkeys(names))}" if names else "there is no metric"
 
 
 # Names that Deviate makes.

@@ -170,8 +170,8 @@ def judge_gate(tested: Noninferiority, *, alpha: float, p_worse_adjusted: float 
     return "not worse" if tested.p_not_worse <= alpha else "inconclusive"
 
 
-def runs_to_decide(tested: Noninferiority, alpha: float, power: float = DEFAULT_POWER) -> int | None:
-    """Give the runs per side that show, with `power`, a difference from the limit as large as the one observed.
+def runs_to_decide(tested: Noninferiority, alpha: float) -> int | None:
+    """Give the runs per side that show, with the default power, a difference from the limit as large as that observed.
 
     The SD is what these runs leave open, see `planned_power`. None where it is unknown, or more runs are needed than
     can be made.
@@ -179,7 +179,7 @@ def runs_to_decide(tested: Noninferiority, alpha: float, power: float = DEFAULT_
     if tested.sd is None or not tested.sd > 0 or not tested.room.value:
         return None
     effect = tested.room.value / tested.sd
-    runs = planned_runs(effect, 2 * alpha, power, paired=tested.paired, freedom=tested.freedom)
+    runs = planned_runs(effect, 2 * alpha, DEFAULT_POWER, paired=tested.paired, freedom=tested.freedom)
     return None if runs is None else max(runs, fewest_runs(2 * alpha))
 
 
