@@ -253,7 +253,7 @@ def plan_page(plan: Plan, reader: Reader) -> Page:
         below = [] if reader == "screen" else notes
         sections = [Section(slug="answer", blocks=[*answers, *pilot, table, *_next(plan), *below])]
     else:
-        figure = _figure(plan) if reader == "full" else []
+        figure = [Drawing(figure=plan_figure(plan))] if reader == "full" else []
         sections = [
             Section(slug="answer", blocks=[*answers, *pilot, *figure]),
             Section(slug="ladder", title="What numbers of runs can show", blocks=[table]),
@@ -289,10 +289,6 @@ def _next(plan: Plan) -> list[Block]:
 def _key_figure(plan: Plan) -> KeyFigure | None:
     first = plan.answers[0]
     return KeyFigure(label=question_text(first, plan), text=runs_text(first)) if first.runs else None
-
-
-def _figure(plan: Plan) -> list[Block]:
-    return [Drawing(figure=plan_figure(plan))]
 
 
 def _ladder(plan: Plan, reader: Reader) -> Table:

@@ -14,7 +14,7 @@ from deviate.facts.comparison import Comparison, PairComparison
 from deviate.facts.experiment import Completeness, ExperimentFacts
 from deviate.facts.gate import Gate, GateGroup
 from deviate.facts.gate_metric import GateMetric
-from deviate.facts.grid import Grid, GridCell, GridMetric, GridSpread, GridTerm
+from deviate.facts.grid import Grid, GridMetric, GridSpread, GridTerm
 from deviate.facts.metric import MetricSpread, by_cv
 from deviate.facts.plan import Answer, Pilot, Plan
 from deviate.facts.run import RunResult
@@ -540,7 +540,7 @@ def grid_json(grid: Grid) -> str:
 def _grid_metric(metric: GridMetric) -> dict[str, Any]:
     return {
         **fields(metric, "name", "aggregate", "unit", "kind", "direction", "claimed"),
-        "cells": [_cell(cell) for cell in metric.cells],
+        "cells": [fields(cell, *cell.__struct_fields__) for cell in metric.cells],
         "effects": [_term(term) for term in metric.terms],
         **fields(metric, "df_residual", "reason", "withheld", "family_terms", "family_pairs"),
         "spread": _test(metric.spread),
@@ -562,10 +562,6 @@ def _spread_effect(spread: GridSpread) -> dict[str, Any]:
         "ratio": effect.ratio.value,
         "ci_ratio": bounds(effect.ratio.interval),
     }
-
-
-def _cell(cell: GridCell) -> dict[str, Any]:
-    return fields(cell, *cell.__struct_fields__)
 
 
 def _term(term: GridTerm) -> dict[str, Any]:
