@@ -187,8 +187,6 @@ def _namesakes(a: Side, b: Side) -> list[tuple[int, int]]:
 def _by_name(labels: Mapping[int, str]) -> dict[tuple[str, ...], int]:
     """Map each run's distinguishing part of its name to the run: ``("4",)`` of ``base_s4.log``.
 
-    Examples
-    --------
     >>> _by_name({0: "base_s4.log", 1: "base_s10.log"})
     {('4',): 0, ('10',): 1}
     >>> _by_name({0: "seed 1", 1: "seed 1", 2: "seed 2"})

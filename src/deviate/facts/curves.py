@@ -72,8 +72,6 @@ def thinned(values: ArrayLike, points: int) -> Any:
 def evenly(total: int, wanted: int) -> list[int]:
     """Choose `wanted` of `total` places evenly, the first and the last among them.
 
-    Examples
-    --------
     >>> evenly(3, 8), evenly(10, 4), evenly(10, 1)
     ([0, 1, 2], [0, 3, 6, 9], [0])
     """
@@ -322,8 +320,6 @@ def _pieces(curves: list[Curve]) -> Iterator[list[Curve]]:
 def rounded(value: float) -> float | None:
     """Return the value to `DIGITS` significant digits; None where it is not finite.
 
-    Examples
-    --------
     >>> rounded(1 / 3), rounded(float("nan")), rounded(97.0)
     (0.333333333, None, 97.0)
     """

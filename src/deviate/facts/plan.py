@@ -286,8 +286,6 @@ _SET = ("power", "alpha", "tests", "seconds", "correlation", "failures", "sd", "
 def plan_command(name: str | None, options: PlanOptions) -> str:
     """Return the command that asks the same.
 
-    Examples
-    --------
     >>> plan_command("usual", PlanOptions(difference=0.5, runs=10))
     'deviate plan usual --difference 0.5 --runs 10'
     """

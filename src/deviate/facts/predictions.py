@@ -98,8 +98,6 @@ def _is_accuracy(name: str) -> bool:
 def rounds_to(share: float, value: float) -> bool:
     """Tell whether a share, or its percentage, is a value to as many digits as that has.
 
-    Examples
-    --------
     >>> rounds_to(0.9144, 0.91), rounds_to(0.9144, 91.4), rounds_to(0.9144, 0.93)
     (True, True, False)
     """
@@ -311,8 +309,6 @@ def proving_metric(places: Sequence[tuple[int, int]], goodness: Sequence[float |
 def follows(value: float, goodness: float) -> bool:
     """Tell whether a recorded value is what predictions of this goodness give, in one of the usual forms.
 
-    Examples
-    --------
     >>> follows(0.91, 0.91), follows(91.0, 0.91), follows(0.09, 0.91), follows(0.5, -0.25)
     (True, True, True, True)
     >>> follows(0.4, 0.91)

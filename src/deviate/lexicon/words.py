@@ -181,8 +181,6 @@ def meaning_of(text: str) -> Meaning | None:
 def is_time_or_rate(name: str) -> bool:
     """Tell whether a name is that of a time or a rate.
 
-    Examples
-    --------
     >>> is_time_or_rate("train time"), is_time_or_rate("loss"), is_time_or_rate("x")
     (True, False, False)
     """

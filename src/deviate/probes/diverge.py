@@ -206,10 +206,7 @@ def diverge_runs(
     What they recorded tells it where they drew other numbers, or are equal; else both are made again, as `diverge`
     does, and thrown away.
 
-    Raises
-    ------
-    BadOption, CommandNotFound, KeyboardInterrupt
-        As `diverge`.
+    Raises BadOption, CommandNotFound, KeyboardInterrupt as `diverge`.
     """
     check_limit(limit)
     experiment = folder.read_experiment()

@@ -79,12 +79,8 @@ def open_trials(prepared: Prepared, executor: Executor, words: list[str], planne
 
     `words` are those of this tool's own command, to say who works here; `planned` are variants.
 
-    Raises
-    ------
-    WorkspaceUnusable
-        If the folder cannot be written.
-    KeyboardInterrupt
-        After Ctrl-C, once the command was ended and everything removed.
+    Raises WorkspaceUnusable if the folder cannot be written. Raises KeyboardInterrupt after Ctrl-C, once the command
+    was ended and everything removed.
     """
     workspace = Workspace(prepared.target.project)
     workspace.prepare()
@@ -201,10 +197,7 @@ class Trial:
 
         `is_complete` is given the seconds since the start, and tells whether everything needed has been seen.
 
-        Raises
-        ------
-        KeyboardInterrupt
-            Once the command has ended, where the user asked to stop.
+        Raises KeyboardInterrupt once the command has ended, where the user asked to stop.
         """
         try:
             handle = self.executor.start(self.ready.launch)

@@ -430,8 +430,6 @@ _KINDS: dict[str, str] = {
 def remedy_of(kind: Kind | str, operation: str, code: str, origin: Origin | None) -> str:
     """Return what to do about a cause; empty where nothing is known.
 
-    Examples
-    --------
     >>> remedy_of("unfilled", "aten.empty.memory_format", "x = torch.empty(3)", None)
     'fill the memory: use torch.zeros in place of torch.empty'
     """

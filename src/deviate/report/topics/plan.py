@@ -91,8 +91,6 @@ def _against(pilot: Pilot, place: int | None) -> str:
 def question_text(answer: PlanAnswer, plan: Plan) -> str:
     """Write a question as what runs are for.
 
-    Examples
-    --------
     ``to show a difference of 0.5 SD``
     """
     size = difference_text(f"{answer.size:g}", plan.unit)
