@@ -97,12 +97,8 @@ def judged_groups(
 ) -> dict[Labels, list[ChangedGroup]]:
     """Adjust the tests of the groups of all pairs of sides together, and judge them.
 
-    Parameters
-    ----------
-    alphas : mapping of (str, str) to float
-        What p must be below, for each pair of sides.
-    one_draw : iterable of (str, str)
-        Pairs where all runs of one side repeat one draw and those of the other do not: that side counts as one run.
+    `alphas`: what p must be below, for each pair of sides; `one_draw`: pairs where all runs of one side repeat one draw
+    and those of the other do not: that side counts as one run.
     """
     listed = [(labels, group) for labels, each in groups.items() for group in each]
     adjusted = adjust([group.p for _, group in listed], correction)

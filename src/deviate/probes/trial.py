@@ -427,19 +427,10 @@ def verify(request: Request, limit: float = DEFAULT_LIMIT, executor: Executor | 
     The program runs as it is, in a copy of the project that is thrown away; no experiment is made. What the request
     says of runs does not matter.
 
-    Parameters
-    ----------
-    limit : float, optional
-        Seconds after which the command is ended.
-    executor : Executor, optional
-        By default on this machine.
+    `limit`: seconds after which the command is ended; `executor`: by default on this machine.
 
-    Raises
-    ------
-    BadInput
-        As ``deviate run`` does, before anything is written; a program without metrics is verified as well.
-    KeyboardInterrupt
-        After Ctrl-C, once the command was ended and everything removed.
+    Raises BadInput as ``deviate run`` does, before anything is written; a program without metrics is verified as well.
+    Raises KeyboardInterrupt after Ctrl-C, once the command was ended and everything removed.
     """
     check_limit(limit, "--set timeout=")
     prepared = prepare_request(request, scripted=False)
