@@ -186,7 +186,7 @@ def _recipe_of(facts: Mapping[str, Any], shared: Collection[str]) -> str:
     if IMPORTED in facts["planned"]:
         return IMPORTED
     if AT in facts["name"]:
-        return facts["name"].partition(AT)[2].replace("=", " ").replace(",", ", ")
+        return str(facts["name"]).partition(AT)[2].replace("=", " ").replace(",", ", ")
     return typed_line(word for word in facts["command"] if word not in shared)
 
 

@@ -341,13 +341,9 @@ def _values_of(latest: RunProgress | RunStarted) -> Mapping[str, float]:
 
 #: With all that they import.
 MODULES = (
-    "deviate.facts.experiment",
-    "deviate.report.topics.experiment",
-    "deviate.report.views",
-    "deviate.report.writers.markdown",
-    "deviate.report.writers.registry",
-    "deviate.report.writers.terminal",
-)
+    "deviate.facts.experiment", "deviate.report.topics.experiment", "deviate.report.views",
+    "deviate.report.writers.markdown", "deviate.report.writers.registry", "deviate.report.writers.terminal",
+)  # fmt: skip
 
 
 class EarlyImports:

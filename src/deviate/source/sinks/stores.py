@@ -32,19 +32,8 @@ Container = tuple[ClassScope | ModuleIndex | Unit, str]
 MAX_EXPRESSIONS = 120
 #: Methods that put a value into a list, a meter or a queue.
 _ADDING = {
-    "append",
-    "add",
-    "update",
-    "push",
-    "put",
-    "extend",
-    "appendleft",
-    "insert",
-    "record",
-    "log",
-    "observe",
-    "add_",
-}
+    "append", "add", "update", "push", "put", "extend", "appendleft", "insert", "record", "log", "observe", "add_",
+}  # fmt: skip
 #: Methods that give what is kept under a key.
 _GIVING = {"setdefault", "get"}
 _COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp)
