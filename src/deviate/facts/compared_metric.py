@@ -452,7 +452,6 @@ def round_below(size: float) -> float | None:
 
 
 def _seen(contrast: Contrast) -> float | None:
-    """Return the difference that was seen, in SDs."""
     return contrast.effects["cohen_dz" if contrast.paired else "cohen_d"].value
 
 

@@ -320,7 +320,6 @@ def site_text(evaluation: Evaluation) -> str:
 
 
 def _main(side: Side, metrics: list[str]) -> Evaluation:
-    """Return the evaluation that belongs to the first of the metrics."""
     samples = {sample.name: sample for sample in side.samples}
     main = main_evaluation(side.evaluations, [samples[name] for name in metrics])
     assert main is not None

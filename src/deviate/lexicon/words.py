@@ -96,7 +96,7 @@ class Meaning:
 
 #: Of a value whose words mean nothing known.
 UNNAMED = Meaning("quality", None)
-_LOSS, _SLOWNESS, _RATE = Meaning("loss", "lower"), Meaning("speed", "lower"), Meaning("speed", "higher")
+_LOSS, SLOWNESS, _RATE = Meaning("loss", "lower"), Meaning("speed", "lower"), Meaning("speed", "higher")
 
 _MEANT = word_lists("meanings")
 MEANINGS: dict[str, Meaning] = {
@@ -167,7 +167,7 @@ def meaning_of(text: str) -> Meaning | None:
     """
     lower = text.lower()
     if _SECONDS_PER.search(_apart(text)):
-        return _SLOWNESS
+        return SLOWNESS
     if is_per_second(text):
         return Meaning("quality", "lower") if _MEANT["events lower"] & {*words_of(text)} else _RATE
     if _EPISODE_LENGTH.search(lower) or _UNTIL.match(lower) or text.endswith("±"):

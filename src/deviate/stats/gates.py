@@ -14,7 +14,6 @@ from scipy import special
 from deviate.core.experiment import Direction
 from deviate.stats.contrast import PAIRED, WELCH_AND_PERMUTATION, Choice, choose_location
 from deviate.stats.effects import mean_difference
-from deviate.stats.intervals import Interval
 from deviate.stats.paired_tests import paired_t
 from deviate.stats.power import DEFAULT_POWER, planned_difference, planned_runs
 from deviate.stats.results import Effect, fewest_runs, one_sided, welch
@@ -302,11 +301,9 @@ def _cautious_welch(
         for side, least in ((a, at_least), (limit, 0.0))
     ]
     student = welch(float(a.mean() - limit.mean()), (errors[0], a.size), (errors[1], limit.size))
-    low, high = student.ends(level)
-    interval = Interval(low=low, high=high, level=level, method="Welch t")
     t = student.value / student.error
     sides = (float(special.stdtr(student.freedom, -t)), float(special.stdtr(student.freedom, t)))
-    return Effect(value=student.value, interval=interval), sides
+    return Effect(value=student.value, interval=student.interval(level, "Welch t")), sides
 
 
 #: ``t``: the mean, its SD from the runs. ``sd``: the mean, its SD known beforehand. ``sign``: the median, exact.

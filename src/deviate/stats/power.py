@@ -439,12 +439,10 @@ def shown_errors(effect: float, n: int, m: int, alpha: float = DEFAULT_ALPHA, *,
 
 
 def _above(threshold: Floats, center: float) -> Floats:
-    """Return ``P(z > threshold)``."""
     return special.ndtr(center - threshold)
 
 
 def _below(threshold: Floats, center: float) -> Floats:
-    """Return ``P(z < -threshold)``."""
     return special.ndtr(-center - threshold)
 
 

@@ -114,7 +114,6 @@ def _one(key: str, name: str, values: Sequence[_Value], source: str) -> SlotSeri
 
 
 def _table(data: bytes, delimiter: str) -> dict[str, list[_Value]] | None:
-    """Read a table with a head; None where it has none."""
     rows = _rows(data, delimiter)
     head = next((cells for _, cells in rows if any(cell.strip() for cell in cells)), [])
     names = [name.strip().lstrip("\ufeff") or f"column {index + 1}" for index, name in enumerate(head)]

@@ -354,7 +354,6 @@ class Lines:
 
 
 def _is_part(name: str, key: str) -> bool:
-    """Tell whether a name is that of a value, or of an attribute of it."""
     return name == key or name.startswith(f"{key}.")
 
 

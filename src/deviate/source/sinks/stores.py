@@ -244,7 +244,6 @@ def _made_by(flow: Evaluator, call: ast.Call, scope: Scope) -> list[tuple[ast.ex
 
 
 def _texts_of(flow: Evaluator, node: ast.expr, scope: Scope) -> list[tuple[ast.expr, Scope]]:
-    """Return what an object's own text is made of."""
     methods = [
         ref.cls.methods[name]
         for ref in flow.value(node, scope).refs
