@@ -135,7 +135,6 @@ CAUSES: dict[CauseKind, str] = {
     "unknown": "an unknown cause",
 }
 
-#: Lines of a cause that are named.
 LINES_NAMED = 5
 
 

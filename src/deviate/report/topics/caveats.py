@@ -29,7 +29,6 @@ from deviate.report.words import count, ended_as, listed
 #: Files that are named.
 NAMED = 3
 
-#: Runs of a group that are named.
 RUNS_NAMED = 3
 
 

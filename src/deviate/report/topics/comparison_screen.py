@@ -81,7 +81,6 @@ _INDEPENDENT = (
     _Shown("levene", "F"),
 )
 
-#: Tests of the spread.
 _OF_SPREAD = frozenset({"paired_brown_forsythe", "brown_forsythe_permutation", "brown_forsythe", "levene"})
 
 #: Those whose p is the larger one of a test and of a permutation of the runs.
