@@ -186,12 +186,8 @@ def _recipe_of(facts: Mapping[str, Any], shared: Collection[str]) -> str:
     if IMPORTED in facts["planned"]:
         return IMPORTED
     if AT in facts["name"]:
-        return _settings(facts["name"])
+        return str(facts["name"]).partition(AT)[2].replace("=", " ").replace(",", ", ")
     return typed_line(word for word in facts["command"] if word not in shared)
-
-
-def _settings(name: str) -> str:
-    return name.partition(AT)[2].replace("=", " ").replace(",", ", ")
 
 
 def board_lines(found: Sequence[Entry], width: int, head: str, now: datetime) -> list[str]:

@@ -299,13 +299,10 @@ class RunsFollowed:
         steps = self.experiment.evaluations if self.experiment else []
         evaluated = [name for name in values if any(name.startswith(step.prefix) for step in steps)]
         own = [name for name in values if name not in evaluated]
-        decimals = self._decimals()
+        decimals = {metric.name: metric.decimals for metric in (self.experiment.metrics if self.experiment else ())}
         return "  ".join(
             f"{clean(name)} {value_texts([values[name]], decimals.get(name))[0]}" for name in (*own[:1], *evaluated[:1])
         )
-
-    def _decimals(self) -> dict[str, int | None]:
-        return {metric.name: metric.decimals for metric in (self.experiment.metrics if self.experiment else ())}
 
     def screen(self, time_left: TimeLeft) -> LiveScreen:
         """Return all that is shown."""
@@ -344,13 +341,9 @@ def _values_of(latest: RunProgress | RunStarted) -> Mapping[str, float]:
 
 #: With all that they import.
 MODULES = (
-    "deviate.facts.experiment",
-    "deviate.report.topics.experiment",
-    "deviate.report.views",
-    "deviate.report.writers.markdown",
-    "deviate.report.writers.registry",
-    "deviate.report.writers.terminal",
-)
+    "deviate.facts.experiment", "deviate.report.topics.experiment", "deviate.report.views",
+    "deviate.report.writers.markdown", "deviate.report.writers.registry", "deviate.report.writers.terminal",
+)  # fmt: skip
 
 
 class EarlyImports:

@@ -180,7 +180,6 @@ def _serve(folder: ExperimentFolder, stop: StopRequests) -> None:
 #: The only address that is listened on: no other machine reaches it.
 HOST = "127.0.0.1"
 
-#: Bytes of the token in the address.
 TOKEN_BYTES = 16
 
 #: Seconds between two looks at whether to end, and those that a browser has for a request and for taking the answer.

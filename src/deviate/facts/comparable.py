@@ -187,8 +187,6 @@ def _namesakes(a: Side, b: Side) -> list[tuple[int, int]]:
 def _by_name(labels: Mapping[int, str]) -> dict[tuple[str, ...], int]:
     """Map each run's distinguishing part of its name to the run: ``("4",)`` of ``base_s4.log``.
 
-    Examples
-    --------
     >>> _by_name({0: "base_s4.log", 1: "base_s10.log"})
     {('4',): 0, ('10',): 1}
     >>> _by_name({0: "seed 1", 1: "seed 1", 2: "seed 2"})
@@ -270,16 +268,10 @@ Match = Sequence[Sample]
 def match_metrics(sides: Sequence[Side], options: ComparisonOptions) -> list[Match]:
     """Find the metrics that all sides have.
 
-    Returns
-    -------
-    list of Match
-        In the order of the options, else of the first side.
+    They come in the order of the options, else of the first side.
 
-    Raises
-    ------
-    BadOption
-        If an option names a metric that is not there, no metric is common, or a metric has another aggregate on one
-        side than on the other: a best value compared with a last one says nothing about the recipes.
+    Raises BadOption if an option names a metric that is not there, no metric is common, or a metric has another
+    aggregate on one side than on the other: a best value compared with a last one says nothing about the recipes.
     """
     _check_names(sides, options)
     names = options.metrics or [sample.name for sample in sides[0].samples]
@@ -383,11 +375,8 @@ def _check_aggregates(match: Match, sides: Sequence[Side]) -> None:
 def units_differ(match: Match) -> tuple[int, int] | None:
     """Find two experiments where one gives fractions and the other percent.
 
-    Returns
-    -------
-    (int, int) or None
-        Indices of the side with fractions (all values in 0 to 1) and of the one with percent (all in 1 to 100, the mean
-        50 to 200 times as large); None where there are none, or the metric is no quality.
+    Indices of the side with fractions (all values in 0 to 1) and of the one with percent (all in 1 to 100, the mean 50
+    to 200 times as large); None where there are none, or the metric is no quality.
     """
     if any(sample.kind != "quality" for sample in match):
         return None

@@ -85,8 +85,6 @@ class Adjusted(msgspec.Struct, frozen=True, kw_only=True):
 def is_measured_time(name: str) -> bool:
     """Tell whether Deviate measures this time itself, in every experiment and whether or not anybody asks for it.
 
-    Examples
-    --------
     >>> is_measured_time("time per run"), is_measured_time("images per second")
     (True, False)
     """
@@ -96,8 +94,6 @@ def is_measured_time(name: str) -> bool:
 def family_of(name: str, claimed: Collection[str]) -> Family:
     """Return the family of a metric's tests.
 
-    Examples
-    --------
     >>> [family_of(name, ["acc"]) for name in ("acc", "loss", "time per run")]
     ['claimed', 'explored', 'times']
     """
@@ -165,8 +161,6 @@ def adjust_claims(
 def family_sizes(ps: Mapping[Key, float | None], claimed: Collection[str]) -> dict[Family, int]:
     """Return how many tests each family has.
 
-    Examples
-    --------
     >>> family_sizes({("acc",): 0.04, ("loss",): 0.02, ("f1",): None}, ["acc"])
     {'claimed': 1, 'explored': 1, 'times': 0}
     """
@@ -448,8 +442,6 @@ def _sensitivity(contrast: Contrast, a: Spread, b: Spread, alpha: float, *, seen
 def round_below(size: float) -> float | None:
     """Return the largest of 1, 2 and 5 times a power of ten that is not above `size`; None of 0.
 
-    Examples
-    --------
     >>> round_below(0.55), round_below(0.199), round_below(3.0), round_below(0.0)
     (0.5, 0.1, 2.0, None)
     """
@@ -460,7 +452,6 @@ def round_below(size: float) -> float | None:
 
 
 def _seen(contrast: Contrast) -> float | None:
-    """Return the difference that was seen, in SDs."""
     return contrast.effects["cohen_dz" if contrast.paired else "cohen_d"].value
 
 

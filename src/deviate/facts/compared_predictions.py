@@ -97,12 +97,8 @@ def judged_groups(
 ) -> dict[Labels, list[ChangedGroup]]:
     """Adjust the tests of the groups of all pairs of sides together, and judge them.
 
-    Parameters
-    ----------
-    alphas : mapping of (str, str) to float
-        What p must be below, for each pair of sides.
-    one_draw : iterable of (str, str)
-        Pairs where all runs of one side repeat one draw and those of the other do not: that side counts as one run.
+    `alphas`: what p must be below, for each pair of sides; `one_draw`: pairs where all runs of one side repeat one draw
+    and those of the other do not: that side counts as one run.
     """
     listed = [(labels, group) for labels, each in groups.items() for group in each]
     adjusted = adjust([group.p for _, group in listed], correction)
@@ -324,7 +320,6 @@ def site_text(evaluation: Evaluation) -> str:
 
 
 def _main(side: Side, metrics: list[str]) -> Evaluation:
-    """Return the evaluation that belongs to the first of the metrics."""
     samples = {sample.name: sample for sample in side.samples}
     main = main_evaluation(side.evaluations, [samples[name] for name in metrics])
     assert main is not None

@@ -102,8 +102,6 @@ def _check_until(options: ComparisonOptions) -> None:
 def comparison_command(names: Sequence[str], options: ComparisonOptions) -> list[str]:
     """Return the words of the command that asks the same.
 
-    Examples
-    --------
     >>> options = ComparisonOptions(alpha=0.01, groups=("sex",), samples=SampleOptions(aggregates={"test acc": "best"}))
     >>> comparison_command(["a", "b"], options)[3:]
     ['b', '--set', 'groups=sex', '--set', 'alpha=0.01', '--set', 'aggregate=test acc=best']
@@ -166,8 +164,6 @@ def parse_drop(text: str) -> Drop:
 
     Raises BadOption if it is no number of at least 0.
 
-    Examples
-    --------
     >>> parse_drop("2%"), parse_drop("0.5")
     (Drop(value=0.02, relative=True), Drop(value=0.5, relative=False))
     """
@@ -191,8 +187,6 @@ def parse_drops(metrics: Sequence[str], texts: Sequence[str]) -> dict[str, Drop]
 
     Raises BadOption if there are not as many of them, or a metric is named twice.
 
-    Examples
-    --------
     >>> parse_drops(["val acc", "loss"], ["0.5", "2%"])["loss"].text
     '2%'
     >>> parse_drops(["val acc"], ["loss=0.01"])
@@ -285,8 +279,6 @@ def check_gate_options(options: GateOptions) -> None:
 def check_command(a: str, against: str, options: GateOptions) -> list[str]:
     """Return the words of the command that asks the same.
 
-    Examples
-    --------
     >>> options = GateOptions(drops={"test acc": Drop(0.5)}, max_failures=0.1)
     >>> check_command("new", "base", options)[5:]
     ['--metric', 'test acc', '--max-drop', 'test acc=0.5', '--max-failures', '10%']

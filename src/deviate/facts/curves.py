@@ -72,8 +72,6 @@ def thinned(values: ArrayLike, points: int) -> Any:
 def evenly(total: int, wanted: int) -> list[int]:
     """Choose `wanted` of `total` places evenly, the first and the last among them.
 
-    Examples
-    --------
     >>> evenly(3, 8), evenly(10, 4), evenly(10, 1)
     ([0, 1, 2], [0, 3, 6, 9], [0])
     """
@@ -174,7 +172,6 @@ def curves_of(
     recorded: Mapping[str, Mapping[int, RunValues]],
     *,
     points: int = ALL_POINTS,
-    band: float = DEFAULT_BAND,
 ) -> Curves:
     """Return the learning curves of all metrics that were reported at two iterations or more, in their order.
 
@@ -190,8 +187,6 @@ def curves_of(
     points : int, optional
         How many points may be drawn in all. Metrics share them evenly, the runs of a metric theirs likewise. Where a
         run would get fewer than `RUN_POINTS`, fewer runs are drawn. Longer curves are thinned, see `thinned`.
-    band : float, optional
-        Share of the runs within the band, in (0, 1).
     """
     variants = list(dict.fromkeys([*(variant.variant for variant in facts.variants), *recorded]))
     by_metric = {
@@ -199,7 +194,7 @@ def curves_of(
     }
     drawn = {name: each for name, each in by_metric.items() if _has_curve(each)}
     budget = min(METRIC_POINTS, points // max(len(drawn), 1))
-    return Curves(metrics=[_metric(_reports(facts)[name], each, budget, band) for name, each in drawn.items()])
+    return Curves(metrics=[_metric(_reports(facts)[name], each, budget) for name, each in drawn.items()])
 
 
 def _reports(facts: ExperimentFacts) -> dict[str, MetricSpread]:
@@ -231,9 +226,7 @@ def _one_each(iterations: Any, values: Any) -> Curve:
     return iterations[kept], np.where(finite[kept], values[kept], np.nan)
 
 
-def _metric(
-    report: MetricSpread, by_variant: Mapping[str, Mapping[int, Series]], budget: int, band: float
-) -> MetricCurves:
+def _metric(report: MetricSpread, by_variant: Mapping[str, Mapping[int, Series]], budget: int) -> MetricCurves:
     curves = {
         variant: {index: _one_each(series.iterations, series.values) for index, series in runs.items()}
         for variant, runs in by_variant.items()
@@ -246,12 +239,12 @@ def _metric(
         unit=report.unit,
         kind=report.kind,
         direction=report.direction,
-        variants=[_variant(variant, runs, share, band) for variant, runs in curves.items()],
+        variants=[_variant(variant, runs, share) for variant, runs in curves.items()],
         repeated=sum(steps.size for runs in curves.values() for steps, _ in runs.values()) < recorded,
     )
 
 
-def _variant(variant: str, curves: dict[int, Curve], budget: int, band: float) -> VariantCurves:
+def _variant(variant: str, curves: dict[int, Curve], budget: int) -> VariantCurves:
     indices = list(curves)
     longest = max(steps.size for steps, _ in curves.values())
     # Half of the points that a run gets go to the band of all of them, and never less than it needs to be seen.
@@ -264,7 +257,7 @@ def _variant(variant: str, curves: dict[int, Curve], budget: int, band: float) -
         variant=variant,
         recorded=len(indices),
         runs=runs,
-        band=_band(pairs, band, each),
+        band=_band(pairs, each),
         parting=_parting(pairs) if len(pairs) > 1 else None,
         longest=longest,
         gaps=sum(bool(np.isnan(values).any()) for _, values in pairs),
@@ -280,15 +273,15 @@ def _run(variant: str, index: int, curve: Curve, points: int) -> RunCurve:
     return RunCurve(run=f"{variant}-{index}", index=index, iterations=steps[kept].tolist(), values=drawn)
 
 
-def _band(curves: list[Curve], share: float, points: int) -> Band:
-    parts = [curve_band(part, share) for part in _pieces(curves)]
+def _band(curves: list[Curve], points: int) -> Band:
+    parts = [curve_band(part, DEFAULT_BAND) for part in _pieces(curves)]
     whole = {name: _joined(parts, name) for name in ("iterations", "n", "low", "median", "high")}
     # Three lines are thinned together: what shows in one of them is kept of all.
     lines = [thinned(whole[name], max(points // 3, FEWEST_POINTS)) for name in ("low", "median", "high")]
     kept = np.unique(np.concatenate(lines)).astype(int)
     low, median, high = ([rounded(value) or 0.0 for value in whole[name][kept]] for name in ("low", "median", "high"))
     return Band(
-        share=share,
+        share=DEFAULT_BAND,
         iterations=whole["iterations"][kept].tolist(),
         n=whole["n"][kept].tolist(),
         low=low,
@@ -327,8 +320,6 @@ def _pieces(curves: list[Curve]) -> Iterator[list[Curve]]:
 def rounded(value: float) -> float | None:
     """Return the value to `DIGITS` significant digits; None where it is not finite.
 
-    Examples
-    --------
     >>> rounded(1 / 3), rounded(float("nan")), rounded(97.0)
     (0.333333333, None, 97.0)
     """

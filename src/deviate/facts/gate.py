@@ -310,12 +310,8 @@ def read_gate(workspace: Workspace, a: str, against: str, options: GateOptions) 
 
     The check is recorded as a look at the two, and what it is the first to ask of them as a claim.
 
-    Raises
-    ------
-    UnknownExperiment
-        If a name is none.
-    BadOption
-        If the options do not fit each other or the experiments.
+    Raises UnknownExperiment if a name is none. Raises BadOption if the options do not fit each other or the
+    experiments.
     """
     check_gate_options(options)
     with locked_looks(workspace):
@@ -344,12 +340,9 @@ def check_side(a: Side, b: Side, options: GateOptions, command: str = "", before
 
     `command` is what to type for the same; `before` are the earlier checks of these sides.
 
-    Raises
-    ------
-    BadOption
-        If the runs of a side repeat a draw that those of the other do not, a metric is not there, it is not known which
-        of its values are better, one side gives percent and the other fractions, or a share is asked for that means
-        nothing.
+    Raises BadOption if the runs of a side repeat a draw that those of the other do not, a metric is not there, it is
+    not known which of its values are better, one side gives percent and the other fractions, or a share is asked for
+    that means nothing.
     """
     asked = _questions(a, b, options)
     every = [_measured(question, 1 - options.alpha) for question in asked]

@@ -127,10 +127,7 @@ class Question(NamedTuple):
 def tested(question: Question, pairing: Pairing, alpha: float) -> Noninferiority:
     """Test the metric against its limit.
 
-    Raises
-    ------
-    BadOption
-        If the drop is a share of a mean that may be zero.
+    Raises BadOption if the drop is a share of a mean that may be zero.
     """
     (a, b), direction, drop, examples, _ = question
     if drop.relative and b.values and not (min(b.values) > 0 or max(b.values) < 0):

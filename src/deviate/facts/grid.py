@@ -277,8 +277,6 @@ class Grid(msgspec.Struct, frozen=True, kw_only=True):
 def called(settings: Mapping[str, object]) -> str:
     """Write settings as people read them.
 
-    Examples
-    --------
     >>> called({"lr": 0.003, "batch": 32})
     'lr 0.003, batch 32'
     """

@@ -26,7 +26,6 @@ from deviate.store.looks import Claim, ComparedSide, RecordedLooks, add_look, la
 #: Labels of two sides.
 Labels = tuple[str, str]
 
-#: A metric of two sides.
 Pair = tuple[MetricSpread, MetricSpread]
 
 #: Indices of the completed runs of two sides.

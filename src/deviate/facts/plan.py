@@ -286,8 +286,6 @@ _SET = ("power", "alpha", "tests", "seconds", "correlation", "failures", "sd", "
 def plan_command(name: str | None, options: PlanOptions) -> str:
     """Return the command that asks the same.
 
-    Examples
-    --------
     >>> plan_command("usual", PlanOptions(difference=0.5, runs=10))
     'deviate plan usual --difference 0.5 --runs 10'
     """
@@ -345,7 +343,6 @@ def paired_elsewhere(workspace: Workspace, side: Side, pilot: Pilot, options: Pl
 #: Numbers of runs per side for which it is shown what they can show.
 LADDER = (5, 8, 10, 16, 30, 50, 100)
 
-#: Two sides are compared.
 SIDES = 2
 
 #: What runs are to show: a difference of two means, a ratio of two SDs, or a mean to some precision.

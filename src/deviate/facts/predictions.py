@@ -98,8 +98,6 @@ def _is_accuracy(name: str) -> bool:
 def rounds_to(share: float, value: float) -> bool:
     """Tell whether a share, or its percentage, is a value to as many digits as that has.
 
-    Examples
-    --------
     >>> rounds_to(0.9144, 0.91), rounds_to(0.9144, 91.4), rounds_to(0.9144, 0.93)
     (True, True, False)
     """
@@ -291,13 +289,7 @@ def _size(evaluation: Evaluation) -> int:
 def proving_metric(places: Sequence[tuple[int, int]], goodness: Sequence[float | None], values: Recorded) -> str | None:
     """Return the metric that has, in each run and iteration, the value that follows from the predictions.
 
-    Parameters
-    ----------
-    places : sequence of (int, int)
-        Run and iteration of each pass.
-    goodness : sequence of float or None
-    values : sequence of (int, int, str, float)
-        Run, iteration, metric and value of what was recorded there.
+    `places`: run and iteration of each pass; `values`: run, iteration, metric and value of what was recorded there.
     """
     for metric, by_place in recorded_at(values).items():
         if all(
@@ -311,8 +303,6 @@ def proving_metric(places: Sequence[tuple[int, int]], goodness: Sequence[float |
 def follows(value: float, goodness: float) -> bool:
     """Tell whether a recorded value is what predictions of this goodness give, in one of the usual forms.
 
-    Examples
-    --------
     >>> follows(0.91, 0.91), follows(91.0, 0.91), follows(0.09, 0.91), follows(0.5, -0.25)
     (True, True, True, True)
     >>> follows(0.4, 0.91)
@@ -330,11 +320,7 @@ def main_evaluation(evaluations: Sequence[Evaluation], metrics: Sequence[Sample]
     It is that of the first metric that proves one, the last or the best pass as the metric's aggregate picks it; else
     the first whose examples are matched; else the first.
 
-    Parameters
-    ----------
-    evaluations : sequence of Evaluation
-    metrics : sequence of Sample
-        In the order in which a reader asks for them.
+    `metrics` are in the order in which a reader asks for them.
     """
     for metric in metrics:
         proven = [each for each in evaluations if each.metric == metric.name]

@@ -64,11 +64,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 def evidence_of(variant: Variant | None, runs: Sequence[RunResult], *, alike: bool = False) -> list[Evidence]:
     """Judge each fingerprint of the completed runs of a variant; `alike`: all that they reported is equal.
 
-    Returns
-    -------
-    list of Evidence
-        Empty where nothing was looked at: the program left as it is, or no run whose processes recorded anything.
-        Runs without a fingerprint that are alike and were watched drew nothing.
+    Empty where nothing was looked at: the program left as it is, or no run whose processes recorded anything. Runs
+    without a fingerprint that are alike and were watched drew nothing.
     """
     completed = [run for run in runs if run.status == "completed"]
     drew_nothing = alike and variant is not None and variant.observed and all(run.watched for run in completed)

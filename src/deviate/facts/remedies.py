@@ -144,7 +144,6 @@ def _places(main: Evaluation, predicted: Predictions, evaluations: Sequence[Eval
 
 
 def _point(each: Evaluation) -> tuple[Frame, str, str | None]:
-    """Return what tells evaluations apart."""
     return each.site, each.data, each.metric
 
 

@@ -111,8 +111,6 @@ def parse_bar(text: str, key: str) -> Bar:
 
     Raises BadOption if a sign is followed by no number.
 
-    Examples
-    --------
     >>> parse_bar("test acc < 50", "weak")
     Bar(metric='test acc', sign='<', bar=50.0)
     >>> parse_bar("test acc", "weak").bar is None
@@ -185,8 +183,6 @@ def settle_options(
 def option_words(options: SampleOptions) -> list[str]:
     """Return the words of a command that give the same options; reports alone have differences.
 
-    Examples
-    --------
     >>> option_words(SampleOptions(aggregates={"test acc": "best"}, reach=(Bar("val acc", ">=", 90.0),)))
     ['--set', 'aggregate=test acc=best', '--set', 'reach=val acc>=90']
     """

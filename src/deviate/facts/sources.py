@@ -217,12 +217,8 @@ def held_prices(
 ) -> list[HeldPrice]:
     """Compare the times of every two variants that differ in whether the implementation is held.
 
-    Parameters
-    ----------
-    runs, samples : mapping of str to sequence
-        By variant, the runs that have ended and what they measured.
-    without_noise : mapping of str to bool
-        Whether nothing of the implementation could vary in the runs of a variant.
+    `runs`, `samples`: by variant, the runs that have ended and what they measured; `without_noise`: whether nothing of
+    the implementation could vary in the runs of a variant.
     """
     pairs = _pairs([name for name in experiment.planned if runs.get(name)])
     return [

@@ -72,7 +72,8 @@ def read_target(workspace: Workspace, a: str, text: str, rule: str, alpha: float
     sample = side.sample(bar.metric, "--target")
     if not sample.values:
         raise BadOption(f"no run of {a} gave a value of {sample.name!r}", hint=f"`deviate show {a}` says why")
-    limit = _alpha(rule, alpha)
+    # The level of modded-nanogpt follows from its margin and its SD.
+    limit = 0.5 * math.erfc(NANOGPT_MARGIN / NANOGPT_SD / math.sqrt(2)) if rule == "modded-nanogpt" else alpha
     reached = reach_target(sample.values, bar.bar, direction, limit, test=test, sd=sd)
     margin = None
     if rule == "modded-nanogpt":
@@ -148,11 +149,6 @@ def _test(rule: str) -> tuple[Test, float | None]:
             hint="type --set rule=sd=0.0013, or leave it out for a t test",
         )
     return tests[rule]
-
-
-def _alpha(rule: str, alpha: float) -> float:
-    """Return the level of a rule: that of modded-nanogpt follows from its margin and its SD."""
-    return 0.5 * math.erfc(NANOGPT_MARGIN / NANOGPT_SD / math.sqrt(2)) if rule == "modded-nanogpt" else alpha
 
 
 def _outcome(reached: Reached, alpha: float, margin: float | None, lost: int) -> Outcome:

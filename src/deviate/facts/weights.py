@@ -91,8 +91,6 @@ def weights_table(variants: Mapping[str, Mapping[str, RunWeights]]) -> pd.DataFr
 def run_index(name: str) -> int:
     """Return the number of a run among those of its variant, of its name.
 
-    Examples
-    --------
     >>> run_index("algo+impl-3")
     3
     """

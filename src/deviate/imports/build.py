@@ -57,12 +57,8 @@ class Proposal(msgspec.Struct, frozen=True):
 def propose(results: ForeignResults, request: ImportRequest, kind: str, now: datetime) -> list[Proposal]:
     """Return the experiments, one for each group of runs.
 
-    Raises
-    ------
-    BadOption
-        If an option names a metric that is not there.
-    NotImportable
-        If an iteration is larger than a record can hold, two groups get one name, or there are too many metrics.
+    Raises BadOption if an option names a metric that is not there. Raises NotImportable if an iteration is larger than
+    a record can hold, two groups get one name, or there are too many metrics.
     """
     recorded = list(dict.fromkeys(reading.metric for run in results.runs for reading in run.readings))
     _check_names(recorded, request)
@@ -251,10 +247,7 @@ STEM = "0-0"
 def import_results(request: ImportRequest) -> list[ExperimentFolder]:
     """Read results and store them as experiments; nothing is written where something is wrong.
 
-    Raises
-    ------
-    DeviateError
-        With what is wrong, and what to type.
+    Raises DeviateError with what is wrong, and what to type.
     """
     for aggregate in request.aggregates.values():
         check_aggregate(aggregate)

@@ -15,7 +15,7 @@ from deviate.imports.repeated import differing_settings, is_nameless
 from deviate.imports.request import TableOptions
 from deviate.imports.roles import Roles, trend
 from deviate.imports.trainings import FEWEST_BEFORE, each_or_one
-from deviate.lexicon.words import meaning_of, words_of
+from deviate.lexicon.words import SLOWNESS, meaning_of, words_of
 
 #: Fewest values of a run that show that they go with its iterations, and that they never fall.
 FEWEST = FEWEST_BEFORE + 1
@@ -43,9 +43,7 @@ def counting_with(runs: Sequence[ForeignRun], names: Sequence[str]) -> dict[str,
         several = [points for points in curves.get(name, []) if len(points) > 1]
         if not several or not all(map(_rises, several)) or max(map(len, several)) < FEWEST:
             continue
-        meaning = meaning_of(name)
-        is_time = meaning is not None and meaning.kind == "speed" and meaning.direction == "lower"
-        if is_time and (all(map(_is_even, several)) or min(map(len, several)) > FEWEST):
+        if meaning_of(name) == SLOWNESS and (all(map(_is_even, several)) or min(map(len, several)) > FEWEST):
             found[name] = "clocks"
         elif is_nameless(name) and (all(map(_is_even, several)) or (differ and _are_same(several))):
             found[name] = "counters by their values"

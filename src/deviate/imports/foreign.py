@@ -74,8 +74,6 @@ class ForeignResults(msgspec.Struct, frozen=True, kw_only=True):
 def encodable(text: str) -> str:
     r"""Write half a pair of surrogates, which is no character and cannot be stored, as its number.
 
-    Examples
-    --------
     >>> encodable("lo\ud800ss") == r"lo\ud800ss"
     True
     """

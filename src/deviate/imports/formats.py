@@ -156,10 +156,7 @@ def _worth(path: Path) -> tuple[bool, bool, int, bool, tuple[str, ...]]:
 def of_one_training(tables: Sequence[Table], options: TableOptions) -> tuple[list[Table], list[str]]:
     """Make one table of files whose names differ by a step alone: they are the checkpoints of one training.
 
-    Raises
-    ------
-    NotRuns
-        If they differ by a fold or the number of a worker alone, and no option says what they are.
+    Raises NotRuns if they differ by a fold or the number of a worker alone, and no option says what they are.
     """
     if FILE in options.run or options.experiment == FILE:
         return list(tables), []
@@ -253,10 +250,8 @@ class Sources(NamedTuple):
 def read_results(request: ImportRequest, sources: Sources) -> ForeignResults:
     """Read all that the request names.
 
-    Raises
-    ------
-    NotImportable, NotRuns, BadOption
-        If a file cannot be read, holds no runs, or options and format do not go together.
+    Raises NotImportable, NotRuns, BadOption if a file cannot be read, holds no runs, or options and format do not go
+    together.
     """
     kind, read = sources.kind, STORES.get(sources.kind)
     found = _of_store(read(request.paths), request.table) if read else _read_files(sources, request)
@@ -313,12 +308,8 @@ def _by_settings(results: ForeignResults, options: TableOptions) -> ForeignResul
 def sources_of(request: ImportRequest) -> Sources:
     """Return what to read, in the requested format, or in that which names of files and content of folders show.
 
-    Raises
-    ------
-    NotImportable
-        If a path is not there, or does not show what it is.
-    BadOption
-        If the files are of several formats.
+    Raises NotImportable if a path is not there, or does not show what it is. Raises BadOption if the files are of
+    several formats.
     """
     for path in request.paths:
         if not os.path.exists(path):

@@ -38,10 +38,7 @@ def json_rows(path: Path) -> list[Row]:
     (Sacred), one with a list of objects in it (``log_history`` of a Hugging Face trainer), one with an object for
     each run, or a list of objects of lists (the curve of each run).
 
-    Raises
-    ------
-    NotImportable
-        If it is none of these.
+    Raises NotImportable if it is none of these.
     """
     try:
         rows = [present((name, _word(value)) for name, value in _leaves(item).items()) for item in _items(path)]
@@ -483,12 +480,8 @@ _INTEGER, _FLOAT, _NULL = (f"tag:yaml.org,2002:{name}" for name in ("int", "floa
 def parsed(text: str, path: Path) -> Any:
     """Return what a JSON text holds.
 
-    Raises
-    ------
-    ValueError
-        If it is no JSON.
-    NotImportable
-        If an object has two values under one name: Python would keep the last in silence.
+    Raises ValueError if it is no JSON. Raises NotImportable if an object has two values under one name: Python would
+    keep the last in silence.
     """
     return json.loads(text, object_pairs_hook=partial(_object, path))
 
@@ -504,10 +497,8 @@ def _object(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def yaml_value(text: str, path: Path) -> Any:
     """Return what a YAML text holds; its dates and truths are words.
 
-    Raises
-    ------
-    NotImportable
-        If it is no YAML, is too large, refers to its own parts, or an object has two values under one name.
+    Raises NotImportable if it is no YAML, is too large, refers to its own parts, or an object has two values under one
+    name.
     """
     if len(text) > MOST_YAML:
         raise NotImportable(

@@ -57,10 +57,7 @@ class LinePattern:
     def match(self, line: str) -> Row:
         """Return the words of `line` by field; empty where it does not look like that.
 
-        Raises
-        ------
-        BadOption
-            If the pattern takes too long.
+        Raises BadOption if the pattern takes too long.
         """
         began = time.process_time()
         with time_limit(PATIENCE) as limit:
@@ -105,10 +102,7 @@ def _literal(text: str) -> str:
 def log_rows(path: Path, patterns: list[LinePattern]) -> list[Row]:
     """Return a row for each line that a pattern matches; epoch, run and seed hold until the next one is named.
 
-    Raises
-    ------
-    NotImportable
-        If no line matches, or the file is no text.
+    Raises NotImportable if no line matches, or the file is no text.
     """
     data = read_bytes(path)
     lines = [with_whole_counts(line) for line in data.decode("utf-8", "replace").split("\n")]

@@ -84,7 +84,6 @@ def _readings(rows: Sequence[Row], roles: Roles, options: TableOptions) -> Itera
 
 
 def _type(options: TableOptions) -> str:
-    """Say that something is to be typed beside what was."""
     return "also type" if options.experiment or options.where or options.run or options.mean_over else "type"
 
 

@@ -32,7 +32,6 @@ class TableOptions(msgspec.Struct, frozen=True, kw_only=True):
     runs_of: str = ""
     #: What a row is, where no column tells.
     rows: Rows | Literal[""] = ""
-    #: Only rows with this value in this column.
     where: tuple[tuple[str, str], ...] = ()
     #: Values that differ in this column only are averaged.
     mean_over: tuple[str, ...] = ()

@@ -62,8 +62,6 @@ def own_name(name: str) -> str:
 def is_counter(name: str) -> bool:
     """Tell by its name whether a column counts what a training has done.
 
-    Examples
-    --------
     >>> [is_counter(name) for name in ("epoch", "trainer/global_step", "TotalEnvInteracts", "epoch_id", "Step")]
     [True, True, True, True, True]
     >>> [is_counter(name) for name in ("step_time", "loss_step", "batch_size", "it/s", "time")]
@@ -77,8 +75,6 @@ def is_counter(name: str) -> bool:
 def is_amount(name: str) -> bool:
     """Tell by its name whether a counter may be how many there shall be.
 
-    Examples
-    --------
     >>> [is_amount(name) for name in ("num_epochs", "epochs", "n_steps", "epoch", "global_step")]
     [True, True, True, False, False]
     """
@@ -89,8 +85,6 @@ def is_amount(name: str) -> bool:
 def counted_by(name: str) -> str:
     """Return what a column counts that is not runs: ``iterations``, ``folds``, ``test examples``, or nothing.
 
-    Examples
-    --------
     >>> counted_by("epoch"), counted_by("fold_3"), counted_by("seed")
     ('iterations', 'folds', '')
     """
@@ -129,8 +123,6 @@ def rank_correlation(order: Sequence[float], values: Sequence[float]) -> float:
 def trend(values: list[float]) -> float | None:
     """Return Spearman's rank correlation of values with their order; None where it is too little to look like a curve.
 
-    Examples
-    --------
     >>> trend([0.1, 0.4, 0.6, 0.7, 0.75, 0.78, 0.8, 0.81])
     1.0
     >>> trend([0.8, 0.7]) is None
@@ -305,8 +297,6 @@ def _is_list_of_runs(own: str, named: list[str], rows: list[Row]) -> bool:
 def is_run_name(name: str) -> bool:
     """Tell by its name whether a column tells runs apart; `config/repeats` is how many there shall be.
 
-    Examples
-    --------
     >>> [is_run_name(name) for name in ("seed", "Run ID", "args/seed", "trial_number", "running_loss")]
     [True, True, True, True, False]
     """

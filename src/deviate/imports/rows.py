@@ -219,8 +219,6 @@ def _facts(lines: list[str]) -> Row:
 def number(word: str) -> float | None:
     """Return the number a cell holds, of a percentage without its sign; None for anything else.
 
-    Examples
-    --------
     >>> number("97.5%"), number("nan"), number("1_0"), number("seed")
     (97.5, nan, None, None)
     """
@@ -235,8 +233,6 @@ def number(word: str) -> float | None:
 def seconds(word: str) -> float | None:
     """Return the seconds of a number, or of a duration.
 
-    Examples
-    --------
     >>> seconds("1.5"), seconds("0:01:30"), seconds("soon")
     (1.5, 90.0, None)
     """
@@ -262,8 +258,6 @@ def alike(word: str) -> str | float:
 def is_moment(word: str) -> bool:
     """Tell whether a cell holds a date, a time of day or a duration with colons.
 
-    Examples
-    --------
     >>> [is_moment(word) for word in ("08:38:07", "2024-01-31T08:38", "Mon Jan 31 08:38:07 2024", "1:30", "a:1", "3.5")]
     [True, True, True, True, False, False]
     """
@@ -286,10 +280,7 @@ def flat(value: object, name: str = "") -> dict[str, Any]:
 def read_bytes(path: Path) -> bytes:
     """Return what a file holds, without the zeros that a machine which stopped leaves at the end of what it wrote.
 
-    Raises
-    ------
-    NotImportable
-        If it cannot be read, or is too large.
+    Raises NotImportable if it cannot be read, or is too large.
     """
     try:
         size = path.stat().st_size
@@ -357,10 +348,7 @@ _NO_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 def text_of(path: Path) -> str:
     """Return the text of a file.
 
-    Raises
-    ------
-    NotImportable
-        If it is no text.
+    Raises NotImportable if it is no text.
     """
     data = read_bytes(path)
     check_text(path, data)

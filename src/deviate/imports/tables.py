@@ -80,10 +80,7 @@ MOST_NAMED = 6
 def metric_columns(rows: list[Row], roles: Roles, wanted: Sequence[str] = ()) -> list[str]:
     """Return the columns that hold values of metrics; those that are `wanted` by name, whatever it says.
 
-    Raises
-    ------
-    NotImportable
-        If there is none.
+    Raises NotImportable if there is none.
     """
     if roles.value:
         return [roles.value]

@@ -406,7 +406,6 @@ class Part(msgspec.Struct, frozen=True):
     label: str
     group: str
     rows: list[Row]
-    #: The place of each row among those of its file, from 0.
     places: list[int]
     #: The file of all rows; empty where they are of several.
     source: str = ""

@@ -96,7 +96,7 @@ class Meaning:
 
 #: Of a value whose words mean nothing known.
 UNNAMED = Meaning("quality", None)
-_LOSS, _SLOWNESS, _RATE = Meaning("loss", "lower"), Meaning("speed", "lower"), Meaning("speed", "higher")
+_LOSS, SLOWNESS, _RATE = Meaning("loss", "lower"), Meaning("speed", "lower"), Meaning("speed", "higher")
 
 _MEANT = word_lists("meanings")
 MEANINGS: dict[str, Meaning] = {
@@ -167,7 +167,7 @@ def meaning_of(text: str) -> Meaning | None:
     """
     lower = text.lower()
     if _SECONDS_PER.search(_apart(text)):
-        return _SLOWNESS
+        return SLOWNESS
     if is_per_second(text):
         return Meaning("quality", "lower") if _MEANT["events lower"] & {*words_of(text)} else _RATE
     if _EPISODE_LENGTH.search(lower) or _UNTIL.match(lower) or text.endswith("±"):
@@ -181,8 +181,6 @@ def meaning_of(text: str) -> Meaning | None:
 def is_time_or_rate(name: str) -> bool:
     """Tell whether a name is that of a time or a rate.
 
-    Examples
-    --------
     >>> is_time_or_rate("train time"), is_time_or_rate("loss"), is_time_or_rate("x")
     (True, False, False)
     """
@@ -552,7 +550,7 @@ def find_name(name: str, names: Sequence[str]) -> str:
     return match
 
 
-def missing_name(name: str, names: Sequence[str], missing: str, what: str = "metric") -> tuple[str, str]:
+def missing_name(name: str, names: Sequence[str], missing: str) -> tuple[str, str]:
     """Return what to say of a name that is not there, and what to type: the name that it is nearly, else any of them.
 
     >>> missing_name("test accc", ["test acc", "loss"], "no metric 'test accc'")
@@ -562,7 +560,7 @@ def missing_name(name: str, names: Sequence[str], missing: str, what: str = "met
     """
     if near := difflib.get_close_matches(name, names, n=1):
         return f"{missing}; did you mean {near[0]!r}?", ""
-    return missing, f"type one of: {', '.join(dict.fromkeys(names))}" if names else f"there is no {what}"
+    return missing, f"type one of: {', '.join(dict.fromkeys(names))}" if names else "there is no metric"
 
 
 # Names that Deviate makes.

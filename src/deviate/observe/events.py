@@ -451,7 +451,6 @@ class WarnedOperation(msgspec.Struct, frozen=True, kw_only=True):
     runs: list[str] = []
 
 
-#: The warnings of all frameworks.
 _WARNINGS = tuple(re.compile(pattern) for framework in FRAMEWORKS for pattern in framework.warnings)
 
 #: In every one of them; most lines are passed over by it.

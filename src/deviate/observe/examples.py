@@ -256,12 +256,6 @@ def picture(array: Array) -> bytes:
     Values of 8 bits are shown as they are, others that lie in 0 to 1 or in 0 to 255 likewise; all others are stretched
     from the least to the greatest of the picture.
 
-    Parameters
-    ----------
-    array : ndarray of shape (h, w), (h, w, channels) or (channels, h, w)
-
-    Examples
-    --------
     >>> picture(np.eye(2))[:4]
     b'\x89PNG'
     """

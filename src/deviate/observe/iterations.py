@@ -202,12 +202,7 @@ def read_reports(process: Process) -> list[Report]:
 def turned_loop(reports: Sequence[Report], project: Path) -> TurnedLoop | None:
     """Return the outermost loop that was seen to go round; of several, that in which most time was spent.
 
-    Parameters
-    ----------
-    reports : sequence of Report
-        Of one process.
-    project : Path
-        Where its source is.
+    `reports`: of one process; `project`: where its source is.
     """
     loops = Loops(project)
     nestings = [loops.around(report.sites) for report in reports]

@@ -109,12 +109,7 @@ class Withheld:
 def match_passes(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> Predictions | Withheld:
     """Match the examples of one pass of each run.
 
-    Parameters
-    ----------
-    runs : sequence of str
-        Names of the runs.
-    passes : sequence of EvaluationPass
-        One of each run, in the same order; at least one.
+    `passes`: one of each run, in the same order; at least one.
     """
     passes = with_common_classes(passes)
     kinds = {"label" if "label" in each.columns else "value" for each in passes}

@@ -20,7 +20,7 @@ from deviate.core.experiment import Direction, Kind, ObservedWish
 from deviate.lexicon.words import UNNAMED
 from deviate.observe.database import Table
 from deviate.observe.derived import read_derived, stamp_of
-from deviate.observe.iterations import NO_MARKS, STREAMS, Marks, by_passes, noted_lines, read_timeline
+from deviate.observe.iterations import NO_MARKS, STREAMS, by_passes, noted_lines, read_timeline
 from deviate.observe.metrics import UNFORESEEN, MeasuredMetric
 from deviate.observe.output.files import named_files, read_file, stable_names
 from deviate.observe.output.joining import join, shows_several
@@ -201,7 +201,7 @@ def _mined(folder: RunFolder) -> MinedRun:
     # Damaged files are named, too: else one of the others might be called as they are in other runs.
     names = named_files({path: str(path.relative_to(folder.written)) for path in texts})
     mined += [(read_file(path, name), NO_MARKS) for path, name in names.items() if path not in damaged]
-    series = [_placed(each, marks) for found, marks in mined for each in found.series]
+    series = [RunSeries(each, *marks.at(each.offsets)) for found, marks in mined for each in found.series]
     if all(marks is NO_MARKS for marks in timeline.marks.values()):
         series = _in_passes(series, members, folder)
     logged = [RunSeries(each.series, *timeline.clock.at(each.moments, each.steps)) for each in logged_series(trackers)]
@@ -232,10 +232,6 @@ def _in_passes(series: list[RunSeries], members: list[Process], folder: RunFolde
     logs = {path.stem: read_sealed(folder, path, outcome) for path in paths}
     places = by_passes([each.series for each in series], noted_lines(members, folder.source, logs))
     return [RunSeries(each.series, *places[index]) if index in places else each for index, each in enumerate(series)]
-
-
-def _placed(series: SlotSeries, marks: Marks) -> RunSeries:
-    return RunSeries(series, *marks.at(series.offsets))
 
 
 def _as_table(run: MinedRun) -> Table:

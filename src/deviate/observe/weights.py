@@ -28,13 +28,6 @@ from deviate.store.integrity import DamagedError, require_whole
 def widened(words: Array) -> Array:
     """Return numbers of bfloat16, each the upper half of one of 32 bits, as such.
 
-    Parameters
-    ----------
-    words : ndarray of uint16
-        Their bits.
-
-    Examples
-    --------
     >>> widened(np.array([0x3F80, 0xC040], np.uint16)).tolist()
     [1.0, -3.0]
     """

@@ -46,7 +46,6 @@ class Outcome:
     name: str
     prints: Mapping[str, Fingerprint]
     series: Mapping[str, Series]
-    #: It ran to its end.
     ended: bool
     #: It ran, and did not fail.
     usable: bool

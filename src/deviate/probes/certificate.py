@@ -154,10 +154,7 @@ def content_digest(chains: Sequence[Chain], prints: Mapping[str, Fingerprint], p
 def read_certificate(path: Path) -> Certificate:
     """Read a certificate.
 
-    Raises
-    ------
-    BadOption
-        If the file is none, or is one of a later version.
+    Raises BadOption if the file is none, or is one of a later version.
     """
     try:
         certificate = msgspec.json.decode(path.read_bytes(), type=Certificate)

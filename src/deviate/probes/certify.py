@@ -77,12 +77,8 @@ def certify(request: Request, runs: int = DEFAULT_RUNS, announce: Announce = lam
 
     The command runs in copies of the project that are thrown away; no experiment is made.
 
-    Raises
-    ------
-    BadInput
-        As ``deviate run`` does, before anything is written.
-    KeyboardInterrupt
-        After Ctrl-C, once the command was ended and everything removed.
+    Raises BadInput as ``deviate run`` does, before anything is written. Raises KeyboardInterrupt after Ctrl-C, once the
+    command was ended and everything removed.
     """
     if runs < LEAST_RUNS:
         raise BadOption(f"-n must be at least {LEAST_RUNS}, found {runs}", hint="one run repeats nothing")
@@ -96,10 +92,7 @@ def verify_certificate(
 
     Without a command, that of the certificate is run.
 
-    Raises
-    ------
-    BadInput
-        If the file is no certificate, and as `certify` does.
+    Raises BadInput if the file is no certificate, and as `certify` does.
     """
     known = read_certificate(path)
     if not request.command:
@@ -117,10 +110,7 @@ def verify_certificate(
 def replace_command(request: Request, command: Sequence[str]) -> Request:
     """Return a request for a stored command; a program that is not where it was is looked for by its name.
 
-    Raises
-    ------
-    BadOption
-        If a secret in it was not stored.
+    Raises BadOption if a secret in it was not stored.
     """
     if any("***" in word for word in command):
         raise BadOption("the certificate's command holds a secret, which is not stored", hint="type it after --")

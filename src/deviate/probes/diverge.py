@@ -199,7 +199,6 @@ def diverge_runs(
     folder: ExperimentFolder,
     runs: tuple[RunFolder, RunFolder],
     limit: float = DEFAULT_LIMIT,
-    executor: Executor | None = None,
     announce: Announce = lambda name: None,
 ) -> Divergence:
     """Find the first place where two runs of an experiment part.
@@ -207,10 +206,7 @@ def diverge_runs(
     What they recorded tells it where they drew other numbers, or are equal; else both are made again, as `diverge`
     does, and thrown away.
 
-    Raises
-    ------
-    BadOption, CommandNotFound, KeyboardInterrupt
-        As `diverge`.
+    Raises BadOption, CommandNotFound, KeyboardInterrupt as `diverge`.
     """
     check_limit(limit)
     experiment = folder.read_experiment()
@@ -227,8 +223,7 @@ def diverge_runs(
             word=experiment.word,
         )
     else:
-        executor = executor or make_executor(DEFAULT_EXECUTOR, 1)
-        with open_replays(folder, executor, words) as trials:
+        with open_replays(folder, make_executor(DEFAULT_EXECUTOR, 1), words) as trials:
             pair = [each.run for each in runs] if is_controlled else []
             search = _Search(trials, CONTROL if is_controlled else AS_IT_IS, limit, announce, pair)
             found = search.search(recorded.value.iteration if recorded.value is not None else None)

@@ -100,10 +100,7 @@ class Fixed(msgspec.Struct, frozen=True, kw_only=True):
 def fix(request: Request, announce: Announce = lambda text: None) -> Fixed:
     """Find the cheapest switches under which a program repeats; it is trained in full many times.
 
-    Raises
-    ------
-    BadInput
-        As ``deviate run`` does, before anything is written.
+    Raises BadInput as ``deviate run`` does, before anything is written.
     """
     prepared = prepare_request(request, scripted=False)
     facts = Fixed(command=mask_words(prepared.target.command))

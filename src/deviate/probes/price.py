@@ -69,10 +69,7 @@ class Priced(msgspec.Struct, frozen=True, kw_only=True):
 def price(request: Request, pairs: int = DEFAULT_PAIRS, announce: Announce = lambda text: None) -> Priced:
     """Train with kernels held and free, in turn, and compare what the runs took; no experiment is made.
 
-    Raises
-    ------
-    BadInput
-        As ``deviate run`` does, before anything is written.
+    Raises BadInput as ``deviate run`` does, before anything is written.
     """
     if pairs < LEAST_PAIRS:
         raise BadOption(f"-n must be at least {LEAST_PAIRS}, found {pairs}", hint="type -n 5")

@@ -110,15 +110,9 @@ def resume(
 ) -> Resumed:
     """Interrupt a training after `at` iterations, resume it, and compare it with one that was not interrupted.
 
-    Parameters
-    ----------
-    resume_with : str, optional
-        The command that resumes it, where that is another; ``{checkpoint}`` in it is the newest checkpoint.
+    `resume_with`: the command that resumes it, where that is another; ``{checkpoint}`` in it is the newest checkpoint.
 
-    Raises
-    ------
-    BadInput
-        As ``deviate run`` does, before anything is written.
+    Raises BadInput as ``deviate run`` does, before anything is written.
     """
     if at < 1:
         raise BadOption(f"--resume-at must be at least 1, found {at}", hint="type --resume-at 2")

@@ -79,12 +79,8 @@ def open_trials(prepared: Prepared, executor: Executor, words: list[str], planne
 
     `words` are those of this tool's own command, to say who works here; `planned` are variants.
 
-    Raises
-    ------
-    WorkspaceUnusable
-        If the folder cannot be written.
-    KeyboardInterrupt
-        After Ctrl-C, once the command was ended and everything removed.
+    Raises WorkspaceUnusable if the folder cannot be written. Raises KeyboardInterrupt after Ctrl-C, once the command
+    was ended and everything removed.
     """
     workspace = Workspace(prepared.target.project)
     workspace.prepare()
@@ -201,10 +197,7 @@ class Trial:
 
         `is_complete` is given the seconds since the start, and tells whether everything needed has been seen.
 
-        Raises
-        ------
-        KeyboardInterrupt
-            Once the command has ended, where the user asked to stop.
+        Raises KeyboardInterrupt once the command has ended, where the user asked to stop.
         """
         try:
             handle = self.executor.start(self.ready.launch)
@@ -434,19 +427,10 @@ def verify(request: Request, limit: float = DEFAULT_LIMIT, executor: Executor | 
     The program runs as it is, in a copy of the project that is thrown away; no experiment is made. What the request
     says of runs does not matter.
 
-    Parameters
-    ----------
-    limit : float, optional
-        Seconds after which the command is ended.
-    executor : Executor, optional
-        By default on this machine.
+    `limit`: seconds after which the command is ended; `executor`: by default on this machine.
 
-    Raises
-    ------
-    BadInput
-        As ``deviate run`` does, before anything is written; a program without metrics is verified as well.
-    KeyboardInterrupt
-        After Ctrl-C, once the command was ended and everything removed.
+    Raises BadInput as ``deviate run`` does, before anything is written; a program without metrics is verified as well.
+    Raises KeyboardInterrupt after Ctrl-C, once the command was ended and everything removed.
     """
     check_limit(limit, "--set timeout=")
     prepared = prepare_request(request, scripted=False)

@@ -194,17 +194,13 @@ def _lines(probe: RunFiles) -> dict[_Location, dict[str, Any]]:
     lines: dict[_Location, dict[str, Any]] = {}
     for process in probe.processes:
         of_process: dict[_Location, dict[str, Any]] = {}
-        for event in _explained(process.events):
+        for event in (event for event in process.events if event["event"] == "explained"):
             location = (str(event["file"]), int(event["line"]), str(event["call"]), bool(event["exact"]))
             of_process[location] = {"count": int(event["count"]), "digest": str(event["digest"])}
         for location, drawn in of_process.items():
             before = lines.setdefault(location, {"count": 0, "digest": drawn["digest"]})
             before["count"] += drawn["count"]
     return lines
-
-
-def _explained(events: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
-    return (event for event in events if event["event"] == "explained")
 
 
 class _Source:

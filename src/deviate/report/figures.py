@@ -33,10 +33,7 @@ WITHOUT_CHARTS = f"To have them, type: pip install {' '.join(DISTRIBUTIONS.value
 def drawing_module(name: str) -> Any:
     """Import a module of `DISTRIBUTIONS`.
 
-    Raises
-    ------
-    NotInstalled
-        If it is not installed; the hint has what to type.
+    Raises NotInstalled if it is not installed; the hint has what to type.
     """
     try:
         return import_module(name)
@@ -539,12 +536,8 @@ def render_figure(figure: Figure, format_name: FigureFormat = "pdf", width: int 
 def write_figures(figures: Sequence[Figure], folder: Path, format_name: FigureFormat = "pdf") -> Iterator[Path]:
     """Write each figure into `folder`, which is made, and yield what was written; old files of the name are replaced.
 
-    Raises
-    ------
-    OSError
-        If the folder or a file in it cannot be written.
-    NotInstalled
-        If the package that draws is not installed; then nothing is written.
+    Raises OSError if the folder or a file in it cannot be written. Raises NotInstalled if the package that draws is not
+    installed; then nothing is written.
     """
     drawing_module("vl_convert")
     folder.mkdir(parents=True, exist_ok=True)

@@ -391,7 +391,6 @@ def _unsigned_zero(text: str) -> str:
 
 # Numbers below each other and durations in words.
 
-#: A minus sign, not a hyphen.
 MINUS = "\N{MINUS SIGN}"
 
 #: Stands for a value that is not known.

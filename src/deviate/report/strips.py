@@ -23,7 +23,6 @@ ASCII_BLOCKS = "_,-=+*%#"
 #: A cell without a height.
 GAP = " "
 
-#: Cells of a strip.
 STRIP_WIDTH = 10
 
 #: Marks for a cell with no run, one run, several runs.

@@ -84,10 +84,8 @@ class ComparisonView(View["Comparison"]):
     def __getitem__(self, metric: str) -> MetricComparison:
         """Return one metric of two sides.
 
-        Raises
-        ------
-        BadOption
-            With the metrics there are, if it is none of them; with the pairs, if there are more than two sides.
+        Raises BadOption with the metrics there are, if it is none of them; with the pairs, if there are more than two
+        sides.
         """
         from deviate.lexicon.words import find_name
 
@@ -104,10 +102,7 @@ class ComparisonView(View["Comparison"]):
     def main(self) -> MetricComparison:
         """The metric that a verdict is claimed for, the first if there are several.
 
-        Raises
-        ------
-        BadOption
-            If none is claimed, or there are more than two sides.
+        Raises BadOption if none is claimed, or there are more than two sides.
         """
         if not self.facts.claimed:
             raise BadOption("no metric is claimed", hint="name one: compare(..., metrics=['test acc'])")

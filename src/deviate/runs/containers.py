@@ -47,7 +47,6 @@ class Container:
     """What runs are started in on this machine."""
 
     engine: Engine
-    #: Path of the engine's program.
     program: str
     #: As the engine is given it.
     image: str

@@ -367,7 +367,6 @@ def import_archive(
 
 
 def _targets(head: Head, workspace: Workspace, name: str | None, path: Path) -> dict[str, ExperimentFolder]:
-    """Return where each folder of an archive goes."""
     if not head.cells:
         return {BELOW: workspace.experiment(name or head.name)}
     if wrong := next((cell for cell in head.cells if not can_name(cell)), None):

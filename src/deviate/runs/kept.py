@@ -115,10 +115,7 @@ def checkpoint_states(weights: str, cwd: Path) -> State:
 def keep_checkpoints(weights: str, cwd: Path, folder: RunFolder, before: State) -> list[str]:
     """Copy the files that are not as they were `before` the run in `cwd`, the last ones first as long as there is room.
 
-    Returns
-    -------
-    list of str
-        What a reader has to know: nothing was written, or not all is kept.
+    What a reader has to know: nothing was written, or not all is kept.
     """
     if not is_pattern(weights):
         return []

@@ -87,7 +87,6 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     executor: str
     #: Where the executor is reached; empty where this machine knows.
     address: str = ""
-    #: Threads of a run.
     threads: int
     git: str | None
     #: The folder of a machine in which its runs are made, see `deviate.runs.scratch`; empty: in their own.

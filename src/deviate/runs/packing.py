@@ -54,12 +54,7 @@ def trial_options(options: ReplicateOptions) -> ReplicateOptions:
 
 
 def try_packing(
-    experiment: Experiment,
-    folder: ExperimentFolder,
-    executor: Executor,
-    per_gpu: int,
-    make: Make,
-    clock: Callable[[], float] = time.monotonic,
+    experiment: Experiment, folder: ExperimentFolder, executor: Executor, per_gpu: int, make: Make
 ) -> Packing:
     """Make a run alone, and then as many as share the GPUs later, all under ``control``; compare what they record.
 
@@ -70,10 +65,10 @@ def try_packing(
     place = folder.packing
     try:
         _open(place, folder)
-        alone = _make(experiment, place, executor, make, 1, clock)
+        alone = _make(experiment, place, executor, make, 1)
         _clear(place, executor)
         _open(place, folder)
-        packed = _make(experiment, place, executor, make, executor.jobs, clock)
+        packed = _make(experiment, place, executor, make, executor.jobs)
     finally:
         _clear(place, executor)
     return _judged(alone[0], packed, Packing(per_gpu=per_gpu, jobs=executor.jobs))
@@ -107,7 +102,6 @@ def _make(
     executor: Executor,
     make: Make,
     runs: int,
-    clock: Callable[[], float],
 ) -> list[Made]:
     asked = msgspec.structs.replace(
         experiment,
@@ -117,12 +111,12 @@ def _make(
         steps=[step for step in experiment.steps if not step.is_evaluation],
     )
     write_json(place.experiment_file, asked)
-    began, enough = clock(), set[Run]()
+    began, enough = time.monotonic(), set[Run]()
     with closing(make(asked, place, executor)) as events:
         for event in events:
             if isinstance(event, RunEnded) or (isinstance(event, RunProgress) and (event.iteration or 0) >= ITERATIONS):
                 enough.add(event.run)
-            if len(enough) == runs or clock() - began >= LIMIT:
+            if len(enough) == runs or time.monotonic() - began >= LIMIT:
                 break
     return [made_of(experiment, place, Run(variant=CONTROL, index=index)) for index in range(runs)]
 

@@ -268,7 +268,6 @@ class ReplicateOptions(msgspec.Struct, frozen=True, kw_only=True):
     strict: bool = False
     #: Start no run on a machine that is not like that of the first one.
     same_hardware: bool = False
-    #: Start runs in a container.
     container: ContainerWish | None = None
     #: What readers of the results have to know of these runs.
     warnings: tuple[str, ...] = ()

@@ -218,7 +218,6 @@ def _same(workspace: Workspace, proposal: Experiment, snapshot: Snapshot) -> Exp
 
 
 def _latest(workspace: Workspace, alike: Callable[[Experiment], bool]) -> Experiment | None:
-    """Return the latest of the experiments that are alike."""
     experiments = (_stored(workspace.experiment(name)) for name in workspace.names())
     return max(filter(alike, experiments), key=lambda each: each.created, default=None)
 

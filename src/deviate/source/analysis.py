@@ -284,7 +284,6 @@ def _sized(program: Program, main_loop: MainLoop | None) -> MainLoop | None:
 
 
 def _may_break(loop: ast.For | ast.AsyncFor) -> bool:
-    """Whether a loop has a ``break`` or a ``return`` of its own."""
     inner = {id(node) for other in ast.walk(loop) if other is not loop and isinstance(other, (ast.For, ast.While))
              for node in ast.walk(other) if isinstance(node, ast.Break)}  # fmt: skip
     return any(isinstance(node, ast.Break | ast.Return) and id(node) not in inner for node in ast.walk(loop))
@@ -399,7 +398,6 @@ def _stems(entries: set[str]) -> dict[str, str]:
 
 
 def _once(things: Iterable[Found], key: Callable[[Found], object]) -> list[Found]:
-    """Return the first of each that are equal by `key`."""
     known: dict[object, Found] = {}
     for thing in things:
         known.setdefault(key(thing), thing)

@@ -120,7 +120,7 @@ def _parse(text: str) -> ast.Module:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
-        if has_deep_stack() and _is_nested_too_deeply(tree):
+        if sys.getrecursionlimit() >= RECURSION_LIMIT and _is_nested_too_deeply(tree):
             raise RecursionError
         return tree
     except SyntaxError as problem:
@@ -311,11 +311,6 @@ Result = TypeVar("Result")
 #: Data flow through many functions nests deeply; each level takes a handful of Python frames.
 STACK_BYTES = 512 * 1024 * 1024
 RECURSION_LIMIT = 30_000
-
-
-def has_deep_stack() -> bool:
-    """Tell whether there is room for deep recursion."""
-    return sys.getrecursionlimit() >= RECURSION_LIMIT
 
 
 def with_deep_stack(function: Callable[[], Result]) -> Result:

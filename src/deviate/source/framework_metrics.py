@@ -281,7 +281,6 @@ def _is_silent(flow: Evaluator, site: CallSite) -> bool:
 
 
 def _is_quiet(verbose: ast.expr | None) -> bool:
-    """Whether ``verbose`` asks for no output."""
     return isinstance(verbose, ast.Constant) and verbose.value in (0, False)
 
 

@@ -236,7 +236,6 @@ def _normal(path: Path) -> Path:
 MAX_OUTSIDE_FILES = 300
 #: Plug-ins of a package that are read at most.
 MAX_PLUGIN_FILES = 60
-#: Functions that load a file by its path.
 _LOADERS = {"spec_from_file_location", "load_source", "run_path", "SourceFileLoader"}
 _PATH_METHODS = {"append", "insert", "extend"}
 #: A text that is the path of a Python file.

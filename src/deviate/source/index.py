@@ -411,7 +411,6 @@ class Binder:
         keep(self._attributes_at(target, binding.scope).setdefault(target.attr, []), binding)
 
     def _attributes_at(self, target: ast.Attribute, scope: Scope) -> dict[str, list[Binding]]:
-        """Return the attributes known of the object that a target is an attribute of."""
         owner = scope.unit.enclosing_class
         is_own = isinstance(target.value, ast.Name) and target.value.id == _self_name(scope.unit)
         return owner.attributes if owner is not None and is_own else self.module.attribute_stores

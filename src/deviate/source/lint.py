@@ -472,7 +472,6 @@ def _orders(module: _Module) -> Iterator[tuple[str, ast.expr, str]]:
 
 
 def _tests(statement: ast.AST, node: ast.AST) -> bool:
-    """Tell whether a statement only tests what a node yields."""
     test = statement.test if isinstance(statement, (ast.If, ast.While, ast.Assert)) else None
     return test is not None and any(each is node for each in ast.walk(test))
 

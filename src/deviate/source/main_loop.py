@@ -401,7 +401,6 @@ def _goes_round_clients(candidate: Candidate, others: list[Candidate]) -> bool:
 
 
 def _makes_optimiser(unit: Unit, loop: ast.AST) -> bool:
-    """Whether a function makes an optimiser outside its loop."""
     return any(_is_optimiser(site.node) and not is_within(site.nesting, loop) for site in unit.calls)
 
 

@@ -122,17 +122,7 @@ def _is_same(before: str, after: str) -> bool:
 def instrument_source(source: bytes | str, edits: Sequence[Edit]) -> Instrumented:
     """Return `source` with `edits` made: no line moves, and all else stays byte by byte as it was.
 
-    Parameters
-    ----------
-    source : bytes or str
-        A Python file.
-    edits : sequence of Edit
-        The later of two edits at one span becomes the outer call.
-
-    Returns
-    -------
-    Instrumented
-        With every edit either done or skipped for a stated reason.
+    The later of two edits at one span becomes the outer call. Every edit is either done or skipped for a stated reason.
     """
     try:
         decoded = read_source(source)

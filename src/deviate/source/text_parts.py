@@ -65,7 +65,7 @@ def take_apart(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int = 0) ->
     if isinstance(expr, ast.Dict):
         return _mapping(flow, expr, scope, depth)
     if isinstance(expr, (ast.ListComp, ast.GeneratorExp)):
-        return _comprehended(flow, expr, scope, depth)
+        return take_apart(flow, expr.elt, scope.module.inner.get(expr, scope), depth + 1)
     if isinstance(expr, ast.DictComp):
         return [ReportedValue(expr, scope, mapping=True)]
     if isinstance(expr, ast.IfExp):
@@ -202,11 +202,6 @@ def tag_of(flow: Evaluator, key: ast.expr, scope: Scope) -> tuple[str, ast.expr 
     text = "".join(part if isinstance(part, str) else "{" + dotted_text(part.expr) + "}" for part in parts)
     names = (part.expr for part in parts if not isinstance(part, str) and dotted_text(part.expr))
     return text, next(names, None)
-
-
-def _comprehended(flow: Evaluator, expr: ast.ListComp | ast.GeneratorExp, scope: Scope, depth: int) -> list[Part]:
-    """Take apart what a comprehension makes."""
-    return take_apart(flow, expr.elt, scope.module.inner.get(expr, scope), depth + 1)
 
 
 def _named(flow: Evaluator, expr: ast.Name | ast.Attribute, scope: Scope, depth: int) -> list[Part]:

@@ -111,7 +111,6 @@ def with_label(parts: list[Part], label: ast.expr | None, *, replaces: bool = Fa
 #: Sums of constant texts are followed this far, repeated ones to this length.
 MAX_TEXT_DEPTH = 60
 MAX_TEXT = 10_000
-#: Methods of a text that make a text.
 TEXT_METHODS = {"strip", "rstrip", "lstrip", "ljust", "rjust", "center", "upper", "lower", "title", "replace", "zfill",
                 "capitalize", "encode", "expandtabs"}  # fmt: skip
 

@@ -285,7 +285,6 @@ def _made(flow: Evaluator, placed: _Placed, depth: int) -> list[tuple[ast.Call, 
 
 
 def _library_of(flow: Evaluator, maker: tuple[ast.Call, Scope]) -> str:
-    """Return the library that an object is of which a call makes."""
     for ref in flow.value(maker[0].func, maker[1]).refs:
         library = ref.dotted.partition(".")[0] if isinstance(ref, External) else ""
         if library in _BY_CLASS and called_name(maker[0]).endswith((*_BY_CLASS[library], "CatBoost")):

@@ -89,14 +89,7 @@ def vote_ensembles(
     return _measured(_votes(numbered.labels), numbered.targets, single, len(numbered.labels), rng, sizes, subsets)
 
 
-def score_ensembles(
-    scores: ArrayLike,
-    targets: ArrayLike,
-    rng: np.random.Generator,
-    *,
-    sizes: Sequence[int] | None = None,
-    subsets: int = SUBSETS,
-) -> tuple[EnsembleSize, ...]:
+def score_ensembles(scores: ArrayLike, targets: ArrayLike, rng: np.random.Generator) -> tuple[EnsembleSize, ...]:
     """Measure ensembles of 2, 3, … runs by the mean of their scores; the first of several largest classes wins.
 
     What is drawn and what the numbers are: see `vote_ensembles`. Summers and Dinneen measure size 2 [1]_.
@@ -123,7 +116,7 @@ def score_ensembles(
     right = checked_targets(targets, runs.shape[1])
     decide = _mean_scores(runs)
     single = float((decide(np.eye(len(runs))) == right).mean())
-    return _measured(decide, right, single, len(runs), rng, sizes, subsets)
+    return _measured(decide, right, single, len(runs), rng, None, SUBSETS)
 
 
 #: Turns weights of the runs, shape ``(n_ensembles, n_runs)``, into labels, shape ``(n_ensembles, n_examples)``.

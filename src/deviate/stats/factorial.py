@@ -25,7 +25,7 @@ from scipy import special
 
 from deviate.core.experiment import Direction
 from deviate.stats.intervals import CHI_SQUARE, DEFAULT_LEVEL, Interval, sd_factors
-from deviate.stats.results import Effect, Tested, outcome, quiet, student_of_one, unknown_effect
+from deviate.stats.results import Effect, StudentT, Tested, outcome, quiet, student_of_one, unknown_effect
 from deviate.stats.spread import Floats, common_scale, finite_sample, is_identical
 
 #: Level of the interval of partial eta squared: with 0.9 it leaves out 0 where F is beyond its 5 % point [1]_.
@@ -310,8 +310,7 @@ def crossed_difference(
         *((part**2, (len(side) - 1) * (examples - 1)) for part, side in zip(rest, sides, strict=True)),
     ]
     df = variance**2 / sum(square / degrees for square, degrees in squares)
-    half = float(special.stdtrit(df, (1 + level) / 2)) * math.sqrt(variance)
-    interval = Interval(low=value - half, high=value + half, level=level, method=METHOD)
+    interval = StudentT(value=value, error=math.sqrt(variance), freedom=df).interval(level, METHOD)
     return msgspec.structs.replace(
         known,
         difference=Effect(value=value, interval=interval),
@@ -455,8 +454,7 @@ def split_difference(
     if means.size < 2 or is_identical(means):
         return None
     student = student_of_one(means)
-    low, high = student.ends(level)
-    return Effect(value=student.value, interval=Interval(low=low, high=high, level=level, method=OVER_SPLITS))
+    return Effect(value=student.value, interval=student.interval(level, OVER_SPLITS))
 
 
 def _nested(cells: Sequence[Floats], level: float) -> SplitSpread:
@@ -503,13 +501,12 @@ def _divided(
     split, seed, rest = parts
     assert split is not None
     assert rest is not None
-    half = float(special.stdtrit(freedom, (1 + level) / 2)) * math.sqrt(squared_error)
     whole = sum(part.sd**2 for part in parts if part)
     return SplitSpread(
         splits=splits,
         runs=runs,
         mean=mean,
-        ci_mean=Interval(low=mean - half, high=mean + half, level=level, method=OVER_SPLITS),
+        ci_mean=StudentT(value=mean, error=math.sqrt(squared_error), freedom=freedom).interval(level, OVER_SPLITS),
         split=split,
         seed=seed,
         rest=rest,

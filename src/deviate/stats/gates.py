@@ -14,7 +14,6 @@ from scipy import special
 from deviate.core.experiment import Direction
 from deviate.stats.contrast import PAIRED, WELCH_AND_PERMUTATION, Choice, choose_location
 from deviate.stats.effects import mean_difference
-from deviate.stats.intervals import Interval
 from deviate.stats.paired_tests import paired_t
 from deviate.stats.power import DEFAULT_POWER, planned_difference, planned_runs
 from deviate.stats.results import Effect, fewest_runs, one_sided, welch
@@ -170,8 +169,8 @@ def judge_gate(tested: Noninferiority, *, alpha: float, p_worse_adjusted: float 
     return "not worse" if tested.p_not_worse <= alpha else "inconclusive"
 
 
-def runs_to_decide(tested: Noninferiority, alpha: float, power: float = DEFAULT_POWER) -> int | None:
-    """Give the runs per side that show, with `power`, a difference from the limit as large as the one observed.
+def runs_to_decide(tested: Noninferiority, alpha: float) -> int | None:
+    """Give the runs per side that show, with the default power, a difference from the limit as large as that observed.
 
     The SD is what these runs leave open, see `planned_power`. None where it is unknown, or more runs are needed than
     can be made.
@@ -179,7 +178,7 @@ def runs_to_decide(tested: Noninferiority, alpha: float, power: float = DEFAULT_
     if tested.sd is None or not tested.sd > 0 or not tested.room.value:
         return None
     effect = tested.room.value / tested.sd
-    runs = planned_runs(effect, 2 * alpha, power, paired=tested.paired, freedom=tested.freedom)
+    runs = planned_runs(effect, 2 * alpha, DEFAULT_POWER, paired=tested.paired, freedom=tested.freedom)
     return None if runs is None else max(runs, fewest_runs(2 * alpha))
 
 
@@ -302,11 +301,9 @@ def _cautious_welch(
         for side, least in ((a, at_least), (limit, 0.0))
     ]
     student = welch(float(a.mean() - limit.mean()), (errors[0], a.size), (errors[1], limit.size))
-    low, high = student.ends(level)
-    interval = Interval(low=low, high=high, level=level, method="Welch t")
     t = student.value / student.error
     sides = (float(special.stdtr(student.freedom, -t)), float(special.stdtr(student.freedom, t)))
-    return Effect(value=student.value, interval=interval), sides
+    return Effect(value=student.value, interval=student.interval(level, "Welch t")), sides
 
 
 #: ``t``: the mean, its SD from the runs. ``sd``: the mean, its SD known beforehand. ``sign``: the median, exact.

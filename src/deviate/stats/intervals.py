@@ -330,10 +330,7 @@ def robust_sd_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Inter
     (1.67, 4.76)
     """
     values = finite_sample(sample)
-    return _robust_sd_interval(values, level, sd_interval(values, level).reason)
-
-
-def _robust_sd_interval(values: Floats, level: float, reason: str) -> Interval:
+    reason = sd_interval(values, level).reason
     if not reason and not _shows_tails(values.size, level):
         reason = "too few runs to allow for heavy tails"
     if reason:
@@ -369,7 +366,7 @@ def cautious_sd_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Int
     """
     values = finite_sample(sample)
     normal = sd_interval(values, level)
-    robust = _robust_sd_interval(values, level, normal.reason)
+    robust = robust_sd_interval(values, level)
     if normal.low is None or normal.high is None or robust.low is None or robust.high is None:
         return normal
     return Interval(low=min(normal.low, robust.low), high=max(normal.high, robust.high), level=level, method=ROBUST)

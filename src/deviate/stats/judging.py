@@ -146,7 +146,6 @@ def first_to_decide(judgements: Sequence[Judgement]) -> Judgement:
 
 
 def _oriented(values: Sequence[float | None], direction: Direction) -> Any:
-    """Return values of which the larger are better."""
     sign = 1 if direction == "higher" else -1
     return np.array([-math.inf if value is None else sign * value for value in values])
 

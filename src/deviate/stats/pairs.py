@@ -11,6 +11,7 @@ from scipy import special
 
 from deviate.stats.intervals import DEFAULT_LEVEL, Interval, check_level
 from deviate.stats.predictions import Integers
+from deviate.stats.results import StudentT
 from deviate.stats.spread import Floats
 
 # What pairs of runs add to a mean over pairs, beyond what each run adds by itself.
@@ -382,9 +383,8 @@ def jackknife_interval(
     error, freedom, reason = _error(left_out, level)
     if reason:
         return unknown(reason, level)
-    half = float(special.stdtrit(freedom, (1 + level) / 2)) * error
-    low, high = max(value - half, bounds[0]), min(value + half, bounds[1])
-    return Interval(low=low, high=high, level=level, method=METHOD)
+    low, high = StudentT(value=value, error=error, freedom=freedom).ends(level)
+    return Interval(low=max(low, bounds[0]), high=min(high, bounds[1]), level=level, method=METHOD)
 
 
 def corrected_interval(

@@ -420,7 +420,8 @@ def shown_errors(effect: float, n: int, m: int, alpha: float = DEFAULT_ALPHA, *,
     edges, shares = (
         (-special.stdtrit(np.array([freedom]), alpha / 2), np.ones(1)) if paired else welch_edges(n, m, alpha)
     )
-    end = _end(freedom)
+    # 12 standard errors of the SD above 1: beyond, nothing lies that counts.
+    end = 1 + 12 / math.sqrt(2 * freedom)
     # With few runs the limits pass the true difference on a short way, which the integral has to be led to.
     passed = sorted({center / float(edge) for edge in (np.max(edges), np.min(edges))}) if freedom < FEW else []
     right, wrong, size = (
@@ -438,12 +439,10 @@ def shown_errors(effect: float, n: int, m: int, alpha: float = DEFAULT_ALPHA, *,
 
 
 def _above(threshold: Floats, center: float) -> Floats:
-    """Return ``P(z > threshold)``."""
     return special.ndtr(center - threshold)
 
 
 def _below(threshold: Floats, center: float) -> Floats:
-    """Return ``P(z < -threshold)``."""
     return special.ndtr(-center - threshold)
 
 
@@ -461,11 +460,6 @@ def _chi(u: float, freedom: int) -> float:
     half = freedom / 2
     log = math.log(2) + half * math.log(half) - math.lgamma(half) + (freedom - 1) * math.log(u) - half * u * u
     return math.exp(log)
-
-
-def _end(freedom: int) -> float:
-    """Return a ratio of SDs beyond which nothing lies that counts: 12 standard errors of the SD above 1."""
-    return 1 + 12 / math.sqrt(2 * freedom)
 
 
 # How large a spread is beside a difference that someone claims, and how often it would hide that difference.

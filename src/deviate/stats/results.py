@@ -127,6 +127,11 @@ class StudentT(msgspec.Struct, frozen=True, kw_only=True):
         half = float(special.stdtrit(self.freedom, (1 + level) / 2)) * self.error
         return self.value - half, self.value + half
 
+    def interval(self, level: float, method: str) -> Interval:
+        """Return the confidence interval."""
+        low, high = self.ends(level)
+        return Interval(low=low, high=high, level=level, method=method)
+
 
 def student_of_one(values: Floats) -> StudentT:
     """Return the mean of values, or of differences within pairs, with its error; two values at least."""

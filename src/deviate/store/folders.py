@@ -46,7 +46,6 @@ FOLDER = ".deviate"
 #: Experiments that a message names, at most.
 MOST_NAMED = 5
 
-#: How names of record files begin.
 RECORDS = "records-"
 
 #: How names of files of predictions begin.
@@ -55,7 +54,6 @@ PREDICTIONS = "predictions-"
 #: Suffixes of files of predictions, and of groups of examples, that can be read.
 PREDICTION_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".npy", ".npz")
 
-#: How names of files of weights begin.
 WEIGHTS = "weights-"
 
 #: How names of kept checkpoints begin; a number in the order of writing follows, then the path in the run's folder.

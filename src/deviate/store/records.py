@@ -104,7 +104,6 @@ class Progressed(NamedTuple):
 
     #: That under way, from 0; None before the first one.
     iteration: int | None
-    #: The latest value of each metric.
     values: dict[str, float]
     #: The latest iteration in which a value was recorded.
     reported: int | None

@@ -58,12 +58,7 @@ def read_file(path: Path, source: str) -> Mined:
     The suffix says what a file is; content that is nothing of the kind is read as a log. Files that cannot be read, are
     binary or larger than `MOST_BYTES` have no series.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    source : str
-        What the slots are said to be of: its path in the run's folder.
+    `source`: what the slots are said to be of: its path in the run's folder.
     """
     try:
         if not path.is_file() or path.stat().st_size > MOST_BYTES:
@@ -131,7 +126,6 @@ def _one(key: str, name: str, values: Sequence[_Value], source: str) -> SlotSeri
 
 
 def _table(data: bytes, delimiter: str) -> dict[str, list[_Value]] | None:
-    """Read a table with a head; None where it has none."""
     rows = _rows(data, delimiter)
     head = next((cells for _, cells in rows if any(cell.strip() for cell in cells)), [])
     names = [name.strip().lstrip("\ufeff") or f"column {index + 1}" for index, name in enumerate(head)]

@@ -118,11 +118,7 @@ def _log_ways(series: SlotSeries, recorded: Floats) -> float:
     ends = (recorded[begin::step] for begin in (0, step - 1) if step * chosen == every)
     if any(bool(np.all(_agree(series.values, shown, series.halves))) for shown in ends):
         return math.log(2)
-    return _log_choose(every, chosen)
-
-
-def _log_choose(total: int, chosen: int) -> float:
-    return math.lgamma(total + 1) - math.lgamma(chosen + 1) - math.lgamma(total - chosen + 1)
+    return math.lgamma(every + 1) - math.lgamma(chosen + 1) - math.lgamma(every - chosen + 1)
 
 
 def _is_in_order(series: SlotSeries, recorded: Floats) -> bool:

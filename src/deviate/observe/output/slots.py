@@ -241,12 +241,7 @@ class _Column(NamedTuple):
 def mine_log(data: bytes, source: str) -> Mined:
     """Return every number of a log as a series of its slot, and how many lines were left out.
 
-    Parameters
-    ----------
-    data : bytes
-        All that was written, with escape sequences.
-    source : str
-        What the slots are said to be of.
+    `data`: all that was written, with escape sequences; `source`: what the slots are said to be of.
     """
     templates, left_out = mine(data)
     columns = [column for lines in merged(templates) for column in _columns(lines, data, source)]

@@ -281,15 +281,8 @@ def in_groups(above: Sequence[str], head: str) -> list[str]:
     Empty where no two columns have one name, and where no row above says which columns go together: by lines under its
     words, or by bars between them.
 
-    Parameters
-    ----------
-    above : sequence of str
-        The lines above the head.
-    head : str
-        The row with the names of the columns.
+    `above`: the lines above the head; `head`: the row with the names of the columns.
 
-    Examples
-    --------
     >>> in_groups(["           train       test", "       ----------  ----------"], "epoch  loss  acc   loss  acc")
     ['epoch', 'train loss', 'train acc', 'test loss', 'test acc']
     """

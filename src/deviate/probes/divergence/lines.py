@@ -354,7 +354,6 @@ class Lines:
 
 
 def _is_part(name: str, key: str) -> bool:
-    """Tell whether a name is that of a value, or of an attribute of it."""
     return name == key or name.startswith(f"{key}.")
 
 
@@ -430,8 +429,6 @@ _KINDS: dict[str, str] = {
 def remedy_of(kind: Kind | str, operation: str, code: str, origin: Origin | None) -> str:
     """Return what to do about a cause; empty where nothing is known.
 
-    Examples
-    --------
     >>> remedy_of("unfilled", "aten.empty.memory_format", "x = torch.empty(3)", None)
     'fill the memory: use torch.zeros in place of torch.empty'
     """

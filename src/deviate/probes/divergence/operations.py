@@ -110,8 +110,6 @@ def _kind(ours: Operation, theirs: Operation, made: dict[str | None, Operation])
 def differing_numbers(ours: Operation, theirs: Operation) -> list[tuple[str, str]]:
     """Return the plain arguments that differ, as they are written.
 
-    Examples
-    --------
     >>> a, b = (Operation(n=0, op="aten.mul.Scalar", scalars=text) for text in ("[0.5, 2]", "[0.25, 2]"))
     >>> differing_numbers(a, b)
     [('0.5', '0.25')]

@@ -44,7 +44,7 @@ RUNS_NAMED = 8
 def audit_answer(audit: Audit) -> Iterator[str]:
     """Yield whether the program repeats itself as it is, and why; then what else is known of it."""
     yield _first(audit)
-    if _repeats(audit) and audit.compared.ended:
+    if audit.compared.equal is True and audit.compared.ended and not _named(audit, "varies"):
         yield f"{RUNS_NAMED} runs would be one result, {RUNS_NAMED} times."
     if _named(audit, "varies") and (apart := [_caused(cause) for cause in audit.causes if cause.here]):
         yield f"Values differ between runs by what is not drawn, too: {joined(apart)}."
@@ -60,10 +60,6 @@ KERNELS = "kernels"
 
 def _named(audit: Audit, *verdicts: Verdict) -> list[str]:
     return [plain_name(factor.factor) for factor in audit.factors if factor.verdict in verdicts]
-
-
-def _repeats(audit: Audit) -> bool:
-    return audit.compared.equal is True and not _named(audit, "varies")
 
 
 def _first(audit: Audit) -> str:
@@ -139,7 +135,6 @@ CAUSES: dict[CauseKind, str] = {
     "unknown": "an unknown cause",
 }
 
-#: Lines of a cause that are named.
 LINES_NAMED = 5
 
 

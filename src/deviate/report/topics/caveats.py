@@ -29,7 +29,6 @@ from deviate.report.words import count, ended_as, listed
 #: Files that are named.
 NAMED = 3
 
-#: Runs of a group that are named.
 RUNS_NAMED = 3
 
 
@@ -268,7 +267,7 @@ def _not_recorded(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Cav
     known = {metric.name: metric for metric in facts.definition.all_metrics}
     sites = {name: f"{name} ({metric.file}:{metric.line})" for name, metric in known.items()}
     # What was reported and holds no single number has a warning of its own.
-    silent = [name for name in variant.silent if not _was_refused(name, facts)]
+    silent = [name for name in variant.silent if not any(_refuses(note, [name]) for note in facts.notes)]
     left_out = facts.notes_left_out.get(_REFUSED, 0)
     all_read = silent and not left_out and _is_all_read(facts)
     recorded = {each.name for other in facts.variants for each in other.metrics if each.n and each.kind != "speed"}
@@ -290,10 +289,6 @@ def _not_recorded(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Cav
             "measured."
         )
         yield Caveat(slug="metric-silent", message=message, severity="note", variant=variant.variant)
-
-
-def _was_refused(name: str, facts: ExperimentFacts) -> bool:
-    return any(_refuses(note, [name]) for note in facts.notes)
 
 
 def _refuses(note: RuntimeNote, names: Iterable[str]) -> bool:

@@ -270,7 +270,7 @@ def _ranking_table(omnibus: MetricOmnibus) -> Table:
                 cells=[
                     Cell(place.name),
                     number(str(place.rank), place.rank),
-                    number(places_text(place.lowest, place.highest, "–"), place.lowest),
+                    number(places_text(place.lowest, place.highest), place.lowest),
                 ]
             )
             for place in omnibus.places

@@ -238,8 +238,6 @@ NAMED = 4
 def several_headline(comparison: Comparison) -> str:
     """Say of the main metric which of three or more sides is best, and which are not shown to differ.
 
-    Examples
-    --------
     ``Best: c, test acc 96.08 ± 0.76. a and b are not shown to differ.``
     """
     if nothing := no_claim(comparison):

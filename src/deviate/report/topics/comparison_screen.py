@@ -81,7 +81,6 @@ _INDEPENDENT = (
     _Shown("levene", "F"),
 )
 
-#: Tests of the spread.
 _OF_SPREAD = frozenset({"paired_brown_forsythe", "brown_forsythe_permutation", "brown_forsythe", "levene"})
 
 #: Those whose p is the larger one of a test and of a permutation of the runs.
@@ -221,9 +220,9 @@ def pair_names(comparison: Comparison, pair: PairComparison) -> str:
     return f"{pair.a} against {pair.b}, " if len(comparison.pairs) > 1 else ""
 
 
-def places_text(lowest: int, highest: int, between: str) -> str:
+def places_text(lowest: int, highest: int) -> str:
     """Write the places that a side may have."""
-    return f"{lowest}" if lowest == highest else f"{lowest}{between}{highest}"
+    return f"{lowest}" if lowest == highest else f"{lowest}–{highest}"
 
 
 def _cells(metric: MetricComparison, pair: PairComparison) -> dict[str, Cell]:
@@ -389,7 +388,7 @@ def _side_cells(
 ) -> list[Cell]:
     side, place = sides[label], places(comparison).get(label)
     runs = number(str(side.n), side.n) if len({each.n for each in sides.values()}) > 1 else Cell("")
-    placed = Cell(places_text(place.lowest, place.highest, "–") if place else "")
+    placed = Cell(places_text(place.lowest, place.highest) if place else "")
     own = [Cell(label), runs, number(side_text(side, sides), side.spread.mean)]
     if pair is None:
         return [*own, Cell(""), Cell(""), placed, Cell("")]

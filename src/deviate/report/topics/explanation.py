@@ -42,11 +42,6 @@ def place_text(line: DrawingLine) -> str:
     return f"{line.file}:{line.line}" if line.exact else f"before {line.file}:{line.line}"
 
 
-def what_text(line: DrawingLine) -> str:
-    """Say what drew: the line as it is written, else what was called."""
-    return line.text or line.call or "not known"
-
-
 def counts_text(line: DrawingLine) -> str:
     """Show how often a line drew in each probe; once where it is the same."""
     texts = ["–" if number is None else str(number) for number in line.counts]
@@ -90,7 +85,7 @@ def _cells(line: DrawingLine) -> list[Cell]:
         Cell(place_text(line)),
         Cell(counts_text(line)),
         Cell(digests_text(line), emphasis="good" if differs else "warning"),
-        Cell(what_text(line)),
+        Cell(line.text or line.call or "not known"),
     ]
 
 

@@ -124,7 +124,6 @@ _DECIDED: dict[Decision, str] = {"keep": "Keep", "discard": "Discard", "run more
 
 
 def _counted(facts: Judged) -> str:
-    """Say what the runs that decided count."""
     runs, one = f"{count(facts.runs, 'run')} of the change", facts.runs == 1
     if facts.counted == "spread":
         lie = f"{'lies' if one else 'lie'} between two of the baseline's"

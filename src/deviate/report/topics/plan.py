@@ -91,8 +91,6 @@ def _against(pilot: Pilot, place: int | None) -> str:
 def question_text(answer: PlanAnswer, plan: Plan) -> str:
     """Write a question as what runs are for.
 
-    Examples
-    --------
     ``to show a difference of 0.5 SD``
     """
     size = difference_text(f"{answer.size:g}", plan.unit)
@@ -253,7 +251,7 @@ def plan_page(plan: Plan, reader: Reader) -> Page:
         below = [] if reader == "screen" else notes
         sections = [Section(slug="answer", blocks=[*answers, *pilot, table, *_next(plan), *below])]
     else:
-        figure = _figure(plan) if reader == "full" else []
+        figure = [Drawing(figure=plan_figure(plan))] if reader == "full" else []
         sections = [
             Section(slug="answer", blocks=[*answers, *pilot, *figure]),
             Section(slug="ladder", title="What numbers of runs can show", blocks=[table]),
@@ -289,10 +287,6 @@ def _next(plan: Plan) -> list[Block]:
 def _key_figure(plan: Plan) -> KeyFigure | None:
     first = plan.answers[0]
     return KeyFigure(label=question_text(first, plan), text=runs_text(first)) if first.runs else None
-
-
-def _figure(plan: Plan) -> list[Block]:
-    return [Drawing(figure=plan_figure(plan))]
 
 
 def _ladder(plan: Plan, reader: Reader) -> Table:

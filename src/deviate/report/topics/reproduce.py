@@ -152,7 +152,6 @@ _HARDWARE = {
 #: Digits of commits and digests in a sentence; all of them are where the report says how to reproduce it.
 DIGITS = 12
 
-#: Metrics that a sentence names one by one.
 METRICS_NAMED = 12
 
 #: What an environment says where there is nothing.

@@ -119,9 +119,6 @@ def _estimate(estimate: Estimate | None, place: int) -> Cell:
     return number(f"{estimate.value:.0f}" if equal else show(estimate.value, place), estimate.value)
 
 
-# The sentence.
-
-
 def sources_sentence(table: SpreadAcross, facts: ExperimentFacts) -> list[str]:
     """Say which source makes runs differ, as far as the runs show it, and where another one changes more answers."""
     return [*_by_sd(table, facts), *(_by_churn(table, facts) if table is facts.across[0] else [])]

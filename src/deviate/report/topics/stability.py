@@ -57,7 +57,6 @@ MATCHED: dict[Match, str] = {
 #: Below this p a class varies more than independent errors make it.
 ALPHA = 0.05
 
-#: Rates of errors, by name.
 ERRORS = {"fpr": "false positive rate", "fnr": "false negative rate"}
 
 #: What to say where nothing was captured; notes of the runtime say more where it knows why.
@@ -344,7 +343,6 @@ def _three_digits(value: float) -> str:
 
 # Tables of groups of examples: how well runs do on each, and how much that varies.
 
-#: How rows of groups were matched with the examples.
 GROUPS_MATCHED: dict[Match, str] = {
     "index": "by the number of each example",
     "digest": "by the id of each example",

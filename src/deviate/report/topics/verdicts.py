@@ -213,8 +213,6 @@ def adjusted_text(comparison: Comparison, *, times: bool = True) -> str:
 
     `times`: the table shows times that Deviate measures.
 
-    Examples
-    --------
     ``p adjusted (Holm): 3 tests of test acc, 9 tests of the other metrics and 6 tests of measured times``
     """
     most = max(comparison.family, comparison.explored_family, comparison.times_family if times else 0)

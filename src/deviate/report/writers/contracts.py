@@ -14,7 +14,7 @@ from deviate.facts.comparison import Comparison, PairComparison
 from deviate.facts.experiment import Completeness, ExperimentFacts
 from deviate.facts.gate import Gate, GateGroup
 from deviate.facts.gate_metric import GateMetric
-from deviate.facts.grid import Grid, GridCell, GridMetric, GridSpread, GridTerm
+from deviate.facts.grid import Grid, GridMetric, GridSpread, GridTerm
 from deviate.facts.metric import MetricSpread, by_cv
 from deviate.facts.plan import Answer, Pilot, Plan
 from deviate.facts.run import RunResult
@@ -61,6 +61,17 @@ def fields(facts: object, *names: str) -> dict[str, Any]:
     }
 
 
+def whole(facts: msgspec.Struct) -> dict[str, Any]:
+    """Return all `fields` in their order."""
+    return fields(facts, *facts.__struct_fields__)
+
+
+def sided(a: object, b: object, *names: str) -> dict[str, Any]:
+    """Return `fields` of two sides in turn: ``name_a``, ``name_b``."""
+    sides = {"a": fields(a, *names), "b": fields(b, *names)}
+    return {f"{name}_{side}": values[name] for name in names for side, values in sides.items()}
+
+
 def _listed(value: object) -> list[Any]:
     """Return an array, which facts may hold, as lists; what is neither is refused, as without this."""
     if isinstance(value, np.ndarray):
@@ -97,15 +108,15 @@ def experiment_contract(facts: ExperimentFacts) -> dict[str, Any]:
         "sd_precision": msgspec.to_builtins(facts.enough_runs),
         **fields(facts, "timeline"),
         "predictions": [_stability(each) for each in facts.stabilities],
-        "weights": [fields(each, *each.__struct_fields__) for each in facts.weights],
+        "weights": [whole(each) for each in facts.weights],
         "reported": [_reported(each) for each in facts.reported],
-        "representations": [fields(each, *each.__struct_fields__) for each in facts.representations],
-        "evaluations": [fields(each, *each.__struct_fields__) for each in facts.evaluations],
+        "representations": [whole(each) for each in facts.representations],
+        "evaluations": [whole(each) for each in facts.evaluations],
         **fields(facts, "inputs_changed", "state_kept", "variables_changed"),
-        "prices": [fields(each, *each.__struct_fields__) for each in facts.prices],
+        "prices": [whole(each) for each in facts.prices],
         "price_sentences": price_sentences(facts.prices),
         "draws_by_name": msgspec.to_builtins(facts.draws_by_name),
-        "remedies": [fields(each, *each.__struct_fields__) for each in facts.remedies],
+        "remedies": [whole(each) for each in facts.remedies],
     }
 
 
@@ -121,11 +132,11 @@ _LATER = ("labels", "values", "groups", "learning", "disputed")
 def _stability(facts: Stability) -> dict[str, Any]:
     return {
         **fields(facts, *(name for name in facts.__struct_fields__ if name not in _LATER)),
-        "classification": facts.labels and fields(facts.labels, *facts.labels.__struct_fields__),
-        "regression": facts.values and fields(facts.values, *facts.values.__struct_fields__),
+        "classification": facts.labels and whole(facts.labels),
+        "regression": facts.values and whole(facts.values),
         "sentences": stability_sentences(facts),
-        "groups": facts.groups and fields(facts.groups, *facts.groups.__struct_fields__),
-        "learning": facts.learning and fields(facts.learning, *facts.learning.__struct_fields__),
+        "groups": facts.groups and whole(facts.groups),
+        "learning": facts.learning and whole(facts.learning),
         "disputed": facts.disputed,
     }
 
@@ -133,9 +144,9 @@ def _stability(facts: Stability) -> dict[str, Any]:
 def _across(table: SpreadAcross, facts: ExperimentFacts) -> dict[str, Any]:
     return {
         **fields(table, "metric", "aggregate", "unit", "whole"),
-        "rows": [fields(row, *row.__struct_fields__) for row in table.rows],
+        "rows": [whole(row) for row in table.rows],
         "sentences": sources_sentence(table, facts),
-        "leading": table.leading and fields(table.leading, *table.leading.__struct_fields__),
+        "leading": table.leading and whole(table.leading),
         # Of one held draw the added variances say nothing of the sources; the key stays for those who read it.
         "overlap": None,
     }
@@ -240,7 +251,7 @@ def comparison_contract(comparison: Comparison) -> dict[str, Any]:
         **{key: single[key] for key in ("repeated_draws", "shared_draws") if key in single},
         **fields(comparison, "explored_family", "claimed"),
         **{key: single[key] for key in ("look", "predictions", "same_trainings", "add_runs", "tasks") if key in single},
-        **({"ranked": fields(comparison.ranked, *comparison.ranked.__struct_fields__)} if comparison.ranked else {}),
+        **({"ranked": whole(comparison.ranked)} if comparison.ranked else {}),
     }
 
 
@@ -315,13 +326,9 @@ def changed_contract(facts: ChangedPredictions, a: str, b: str) -> dict[str, Any
 def _comparison_metric(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> dict[str, Any]:
     contrast, a, b = metric.contrast, metric.a, metric.b
     return {
-        "name_a": a.name,
-        "name_b": b.name,
+        **sided(a, b, "name"),
         **fields(contrast, "n_a", "n_b"),
-        "mean_a": a.spread.mean,
-        "mean_b": b.spread.mean,
-        "sd_a": a.spread.sd,
-        "sd_b": b.spread.sd,
+        **sided(a.spread, b.spread, "mean", "sd"),
         "difference": contrast.difference.value,
         "ci_difference": bounds(contrast.difference.interval),
         "tests": {name: _test(test) for name, test in contrast.tests.items()},
@@ -336,20 +343,17 @@ def _comparison_metric(metric: MetricComparison, pair: PairComparison, compariso
         "equivalence": _equivalence(metric),
         "paired": fields(contrast, "pairs", "correlation") if contrast.paired else None,
         "spread": _spread(metric, pair, comparison),
-        "values_a": a.values,
-        "values_b": b.values,
+        **sided(a, b, "values"),
         "excluded_a": a.without_value,
         "excluded_b": b.without_value,
-        "runs_a": a.runs,
-        "runs_b": b.runs,
+        **sided(a, b, "runs"),
         **fields(metric, "fewest_runs", "smallest_p", "sensitivity"),
         "weak_a": _including_weak(a),
         "weak_b": _including_weak(b),
         "finite_test_a": _finite_test(a),
         "finite_test_b": _finite_test(b),
         **fields(metric, "failures"),
-        "far_a": a.far,
-        "far_b": b.far,
+        **sided(a, b, "far"),
         "near_limit": msgspec.to_builtins(metric.near_limit),
         "confounded": metric.confounded,
         "higher": metric.higher,
@@ -440,7 +444,7 @@ def gate_json(gate: Gate) -> str:
         "warnings": msgspec.to_builtins(gate_caveats(gate)),
         "command": gate.command,
         "comparability": comparability_contract(gate.comparability),
-        "failures": {**fields(gate.failures, *gate.failures.__struct_fields__), "why": failure_sentences(gate)},
+        "failures": {**whole(gate.failures), "why": failure_sentences(gate)},
         "churn": gate.churn
         and {
             **changed_contract(gate.churn.predictions, gate.a, gate.b),
@@ -497,16 +501,8 @@ def _pilot(pilot: Pilot) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.to_builtins(pilot)
     measured = fields.pop("measured")
     later = (
-        "against",
-        "n_against",
-        "pairs",
-        "correlation",
-        "sd_differences",
-        "sd_planned",
-        "freedom",
-        "failures",
-        "jobs",
-    )
+        "against", "n_against", "pairs", "correlation", "sd_differences", "sd_planned", "freedom", "failures", "jobs",
+    )  # fmt: skip
     first = {name: field for name, field in fields.items() if name not in later}
     return {**first, "excluded": measured["excluded"] if measured else [], **{name: fields[name] for name in later}}
 
@@ -540,13 +536,13 @@ def grid_json(grid: Grid) -> str:
 def _grid_metric(metric: GridMetric) -> dict[str, Any]:
     return {
         **fields(metric, "name", "aggregate", "unit", "kind", "direction", "claimed"),
-        "cells": [_cell(cell) for cell in metric.cells],
+        "cells": [whole(cell) for cell in metric.cells],
         "effects": [_term(term) for term in metric.terms],
         **fields(metric, "df_residual", "reason", "withheld", "family_terms", "family_pairs"),
         "spread": _test(metric.spread),
         "spread_effects": [_spread_effect(each) for each in metric.spreads],
         **fields(metric, "against_first"),
-        "split": metric.split and fields(metric.split, *metric.split.__struct_fields__),
+        "split": metric.split and whole(metric.split),
         **fields(metric, "recipes", "over_splits"),
     }
 
@@ -562,10 +558,6 @@ def _spread_effect(spread: GridSpread) -> dict[str, Any]:
         "ratio": effect.ratio.value,
         "ci_ratio": bounds(effect.ratio.interval),
     }
-
-
-def _cell(cell: GridCell) -> dict[str, Any]:
-    return fields(cell, *cell.__struct_fields__)
 
 
 def _term(term: GridTerm) -> dict[str, Any]:

@@ -75,10 +75,7 @@ class Figures(Mapping[str, Any]):
 def render_notebook(page: Page) -> str:
     """Return title, answers and tables: no script, no style of its own, every text escaped.
 
-    Parameters
-    ----------
-    page : Page
-        Remarks are counted; figures, what is folded, and what one types are left out.
+    `page`: remarks are counted; figures, what is folded, and what one types are left out.
     """
     pieces = [f"<p><strong>{_text(page.title)}</strong></p>"] if page.title else []
     blocks = [block for section in page.sections for block in section.blocks]

@@ -101,10 +101,7 @@ def writers(**facts: Callable[[Any], str | Iterator[str]]) -> dict[str, Writer]:
 def find_writer(format_name: str | None, path: Path | None, offered: Mapping[str, Writer]) -> Writer:
     """Return the writer for a format, or else the one that the name of a file asks for.
 
-    Raises
-    ------
-    BadOption
-        If no writer has that name, or none the file's suffix.
+    Raises BadOption if no writer has that name, or none the file's suffix.
     """
     if format_name is not None:
         return _by_name(format_name, offered)

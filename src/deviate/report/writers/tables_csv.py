@@ -23,7 +23,7 @@ from deviate.facts.variant import VariantFacts
 from deviate.facts.weights import WeightFacts
 from deviate.report.escape import csv_cell
 from deviate.report.topics.verdicts import verdict_text
-from deviate.report.writers.contracts import fields
+from deviate.report.writers.contracts import fields, sided
 from deviate.stats.pairs import Estimate
 
 if TYPE_CHECKING:
@@ -181,10 +181,7 @@ def _compared_row(pair: PairComparison, metric: MetricComparison) -> Row:
         "metric_b": metric.b.name,
         **fields(metric, "aggregate", "unit", "direction"),
         **fields(contrast, "n_a", "n_b"),
-        "mean_a": metric.a.spread.mean,
-        "mean_b": metric.b.spread.mean,
-        "sd_a": metric.a.spread.sd,
-        "sd_b": metric.b.spread.sd,
+        **sided(metric.a.spread, metric.b.spread, "mean", "sd"),
         "difference": contrast.difference.value,
         "difference_low": ends.low,
         "difference_high": ends.high,
@@ -215,18 +212,11 @@ def grid_csv(grid: Grid) -> str:
             "experiment": cell.experiment,
             **{f"setting.{key}": value for key, value in cell.settings.items()},
             "metric": metric.name,
-            "aggregate": metric.aggregate,
-            "unit": metric.unit,
-            "claimed": metric.claimed,
-            "n": cell.n,
-            "mean": cell.mean,
-            "sd": cell.sd,
+            **fields(metric, "aggregate", "unit", "claimed"),
+            **fields(cell, "n", "mean", "sd"),
             "mean_low": cell.ci_mean.low,
             "mean_high": cell.ci_mean.high,
-            "rank": cell.rank,
-            "lowest": cell.lowest,
-            "highest": cell.highest,
-            "may_be_best": cell.may_be_best,
+            **fields(cell, "rank", "lowest", "highest", "may_be_best"),
         }
         for metric in grid.metrics
         for cell in metric.cells
@@ -275,17 +265,8 @@ def _rates(group: GroupStability) -> Iterator[Row]:
 # Distances of weights as a table for other programs: one row per layer at the end, and one a kept moment.
 
 _DISTANCES = (
-    "experiment",
-    "variant",
-    "iteration",
-    "file",
-    "layer",
-    "elements",
-    "distance",
-    "ci_low",
-    "ci_high",
-    "level",
-)
+    "experiment", "variant", "iteration", "file", "layer", "elements", "distance", "ci_low", "ci_high", "level",
+)  # fmt: skip
 
 
 def weights_csv(facts: ExperimentFacts) -> str:

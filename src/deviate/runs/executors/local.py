@@ -131,22 +131,16 @@ def _group(pid: int) -> int | None:
 class LocalExecutor:
     """Starts up to `jobs` trainings side by side on this machine.
 
-    Divides `cores`, by default those this process may use, and `gpus`, by default those that the user has chosen by
+    Divides the cores that this process may use, and `gpus`, by default those that the user has chosen by
     CUDA_VISIBLE_DEVICES, else those of the machine, where there are several runs and GPUs.
     `threads` of a run are as many as its cores unless they are given.
     """
 
     name = "local"
 
-    def __init__(
-        self,
-        jobs: int,
-        cores: Sequence[int] | None = None,
-        gpus: Gpus | None = None,
-        threads: int | None = None,
-    ) -> None:
+    def __init__(self, jobs: int, gpus: Gpus | None = None, threads: int | None = None) -> None:
         self.jobs = jobs
-        self._slots = divide(cores or usable_cores(), jobs, _gpus_to_divide(jobs) if gpus is None else gpus)
+        self._slots = divide(usable_cores(), jobs, _gpus_to_divide(jobs) if gpus is None else gpus)
         if threads is not None:
             self._slots = [_with_threads(slot, threads) for slot in self._slots]
         self._running: list[Command] = []

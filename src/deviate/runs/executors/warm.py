@@ -202,7 +202,6 @@ class Parent:
         if first is None or not first.get("ready"):
             self.close()
             raise Cold(f"no run can be forked: {(first or {}).get('cold', 'the imports did not end')}")
-        #: First names of the modules that it has loaded.
         self.modules = {name.partition(".")[0] for name in first["modules"]}
 
     def _start(

@@ -433,7 +433,6 @@ class _Finder:
         return self._named_method(site, func, text) or self._augmenter(site)
 
     def _is_own(self, site: CallSite, func: ast.Attribute) -> bool:
-        """Whether the method is one of the project's own."""
         refs = self.flow.value(func.value, site.scope).refs
         return any(
             isinstance(ref, Instance) and self.flow.program.method(self.flow, ref.cls, func.attr) for ref in refs

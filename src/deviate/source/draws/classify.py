@@ -330,7 +330,6 @@ RULES = (
 
 
 def _agreed(roles: list[Role]) -> Role:
-    """Return the role that all agree on."""
     if len({role.factor for role in roles}) == 1:
         return min(roles, key=lambda role: role.by_name)
     reasons = "; ".join(dict.fromkeys(role.why for role in roles))

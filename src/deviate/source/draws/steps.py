@@ -260,7 +260,6 @@ def _is_pure(unit: Unit) -> bool:
 
 
 def _is_own(node: ast.Name | ast.Attribute, scope: Scope, unit: Unit) -> bool:
-    """Whether a name is a function's own."""
     definition = lookup(node.id, scope) if isinstance(node, ast.Name) else None
     return definition is not None and definition[0].unit is unit
 

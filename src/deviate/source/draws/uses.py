@@ -199,7 +199,6 @@ class _Walk:
             self.uses.given_to.append(call)
 
     def _assigned(self, target: ast.expr, scope: Scope) -> None:
-        """Follow the target of an assignment."""
         for store in handling.stores(target):
             match store:
                 case ast.Name() if (definition := lookup(store.id, scope)) is not None:
@@ -391,7 +390,6 @@ class Walk:
                 self._follow(parent, scope, not is_product and handling.keeps(parent, node))
 
     def _called(self, call: ast.Call, scope: Scope) -> None:
-        """Go on with what a function gives."""
         self.waiting.append((call, scope, self.state._replace(is_function=False)))
 
     def _read_attribute(self, attribute: ast.Attribute, scope: Scope) -> None:
@@ -478,7 +476,6 @@ class Walk:
     # Names that hold the value
 
     def _assigned(self, target: ast.expr, scope: Scope) -> None:
-        """Follow what is assigned to."""
         for store in handling.stores(target):
             match store:
                 case ast.Name() if (definition := lookup(store.id, scope)) is not None:

@@ -390,7 +390,6 @@ def _says_not_implemented(raised: ast.expr | None) -> bool:
 
 
 def _unpacked(value: Value, binding: Binding) -> Value:
-    """Return the part of an unpacked value that a binding takes."""
     for position in binding.path:
         value = item_of(value, position)
     return value

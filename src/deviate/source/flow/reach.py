@@ -72,7 +72,6 @@ class _Reach:
         self.is_tested = False
         #: What is asked of the name that is followed, itself: ``epsilon`` in ``Agent.epsilon(step)``.
         self.asked = ""
-        #: Modules of which everything may run.
         self.whole: set[ModuleIndex] = set()
 
     def run(self) -> set[Unit]:

@@ -144,7 +144,6 @@ def _registering(program: Program, cls: ClassScope) -> ast.expr | None:
 
 
 def _is_own(program: Program, dotted: str, cls: ClassScope) -> bool:
-    """Whether a decorator is the project's own."""
     assert cls.parent is not None
     for binding in bindings_of(dotted.partition(".")[0], cls.parent):
         if binding.kind != "import":

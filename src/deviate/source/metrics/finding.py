@@ -391,7 +391,6 @@ def is_computed(flow: Evaluator, node: ast.expr, scope: Scope, depth: int = 0) -
 
 
 def _is_written(node: ast.expr) -> bool:
-    """Whether a number is written out: ``100``."""
     return isinstance(node, ast.Constant)
 
 

@@ -64,7 +64,7 @@ def name_of(reported: ReportedValue, variable: str, earlier: str, speed: bool = 
     if reported.mapping and not reported.tag:
         return plain_variable(variable)
     if reported.tag and re.search(r"[A-Za-z{]", reported.tag):
-        return _tidy_tag(reported.tag)
+        return re.sub(r"\s+", " ", reported.tag).strip(" :/=") or reported.tag
     after = _words_after(reported)
     known = meaning_of(earlier)
     if speed and known is not None and known.kind != "speed":
@@ -151,10 +151,6 @@ def _last_clause(text: str) -> str:
     words = named[-1].split()[-MAX_WORDS:]
     chosen = " ".join(words[1:] if len(words) > 1 and words[0].lower() in ARTICLES else words)
     return f"{split} {chosen}" if split and not split_of(chosen) else chosen
-
-
-def _tidy_tag(tag: str) -> str:
-    return re.sub(r"\s+", " ", tag).strip(" :/=") or tag
 
 
 def without_settings(tag: str) -> str:

@@ -234,7 +234,6 @@ def _own_imports(statement: ast.stmt) -> set[str]:
 
 
 def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """Yield the blocks of a compound statement."""
     for part in (statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
         yield from (block for name in ("body", "orelse", "finalbody") if (block := getattr(part, name, None)))
 
@@ -530,7 +529,6 @@ class Constants:
 
     @cached_property
     def _enumerations(self) -> set[str]:
-        """Names of the project's enumerations."""
         classes = [cls for module in self.modules for cls in module.classes]
         return {cls.name for cls in classes if any(dotted_text(base).endswith("Enum") for base in cls.bases)}
 

@@ -149,7 +149,6 @@ class Settings:
 
     @cached_property
     def _of_classes(self) -> dict[str, list[Known | None]]:
-        """What classes of settings list, by name."""
         listed: dict[str, list[Known | None]] = {}
         for name, value in listed_by_classes(cls for module in self.modules for cls in module.classes):
             listed.setdefault(name, []).append(value)

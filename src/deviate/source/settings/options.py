@@ -276,7 +276,6 @@ def _of_fields(cls: ClassScope) -> Iterator[Option]:
 
 
 def _of_function(unit: Unit) -> Iterator[Option]:
-    """Return the options of a function; click's have decorators of their own."""
     args = getattr(unit.node, "args", None)
     if not isinstance(args, ast.arguments) or any(
         isinstance(decorator, ast.Call) and called_name(decorator) in {"option", "argument"}

@@ -419,7 +419,6 @@ for _sink in SINKS:
 #: Methods whose results Lightning logs, before it had ``self.log``, and under which keys.
 _RETURNING = re.compile(r"^(training|validation|test)_(step|step_end|end|epoch_end)$")
 _LOGGED_KEYS = {"log", "progress_bar"}
-#: Attributes that progress bars show.
 _BAR_ATTRIBUTES = {"comment", "suffix", "desc", "postfix", "message"}
 #: Sinks of which each call shows a line.
 _LINES = {"print", "logging"}

@@ -32,19 +32,8 @@ Container = tuple[ClassScope | ModuleIndex | Unit, str]
 MAX_EXPRESSIONS = 120
 #: Methods that put a value into a list, a meter or a queue.
 _ADDING = {
-    "append",
-    "add",
-    "update",
-    "push",
-    "put",
-    "extend",
-    "appendleft",
-    "insert",
-    "record",
-    "log",
-    "observe",
-    "add_",
-}
+    "append", "add", "update", "push", "put", "extend", "appendleft", "insert", "record", "log", "observe", "add_",
+}  # fmt: skip
 #: Methods that give what is kept under a key.
 _GIVING = {"setdefault", "get"}
 _COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp)
@@ -255,7 +244,6 @@ def _made_by(flow: Evaluator, call: ast.Call, scope: Scope) -> list[tuple[ast.ex
 
 
 def _texts_of(flow: Evaluator, node: ast.expr, scope: Scope) -> list[tuple[ast.expr, Scope]]:
-    """Return what an object's own text is made of."""
     methods = [
         ref.cls.methods[name]
         for ref in flow.value(node, scope).refs

@@ -8,10 +8,7 @@ from .frameworks import every
 def describe_environment(modules):
     """Return the environment event.
 
-    Parameters
-    ----------
-    modules : dict
-        Loaded modules by name.
+    `modules`: loaded modules by name.
     """
     torch = modules.get("torch")
     return {

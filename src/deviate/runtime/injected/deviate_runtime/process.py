@@ -39,30 +39,10 @@ class Process:
     """
 
     __slots__ = (
-        "children",
-        "config",
-        "counts_source_loop",
-        "diverging",
-        "entries",
-        "events",
-        "forked",
-        "forks",
-        "given",
-        "is_entering",
-        "is_warm",
-        "iteration",
-        "left_to_children",
-        "opened",
-        "predictions",
-        "rank",
-        "recorder",
-        "records",
-        "reports",
-        "runtime_file",
-        "started",
-        "streams",
-        "weights",
-    )
+        "children", "config", "counts_source_loop", "diverging", "entries", "events", "forked", "forks", "given",
+        "is_entering", "is_warm", "iteration", "left_to_children", "opened", "predictions", "rank", "recorder",
+        "records", "reports", "runtime_file", "started", "streams", "weights",
+    )  # fmt: skip
 
     def __init__(self, config):
         self.config = config

@@ -141,21 +141,9 @@ class Records:
     """
 
     __slots__ = (
-        "folder",
-        "process",
-        "path",
-        "identity",
-        "is_begun",
-        "window",
-        "region",
-        "pending",
-        "is_writing",
-        "lock",
-        "head",
-        "is_mapped",
-        "silent_until",
-        "lost",
-    )
+        "folder", "process", "path", "identity", "is_begun", "window", "region", "pending", "is_writing", "lock",
+        "head", "is_mapped", "silent_until", "lost",
+    )  # fmt: skip
 
     def __init__(self, folder, process):
         self.folder = folder

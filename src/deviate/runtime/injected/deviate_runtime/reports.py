@@ -43,19 +43,9 @@ class Reports:
     """
 
     __slots__ = (
-        "process",
-        "places",
-        "roots",
-        "folder",
-        "files",
-        "stacks",
-        "left",
-        "look_at",
-        "lines",
-        "watched",
-        "pending",
+        "process", "places", "roots", "folder", "files", "stacks", "left", "look_at", "lines", "watched", "pending",
         "written_at",
-    )
+    )  # fmt: skip
 
     def __init__(self, process, places):
         self.process = process

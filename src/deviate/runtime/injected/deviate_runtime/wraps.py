@@ -30,10 +30,8 @@ class NotANumberError(Exception):
 def read_number(value):
     """Return `value` as a float.
 
-    Raises
-    ------
-    NotANumberError
-        If it is text, None, or holds more than one number. Reading may raise whatever the value's type raises.
+    Raises NotANumberError if it is text, None, or holds more than one number. Reading may raise whatever the value's
+    type raises.
     """
     kind = type(value)
     read = READERS.get(kind)

@@ -136,11 +136,8 @@ class Generator:
     def hand_back(self, token, jump=False):
         """Restore what the state stands for; False where it was not handed out here.
 
-        Parameters
-        ----------
-        jump : bool
-            Go on with the factor that drew when the state was handed out: a library that computes again what was
-            computed then (activation checkpointing) draws for it, wherever it is called from.
+        `jump`: go on with the factor that drew when the state was handed out: a library that computes again what was
+        computed then (activation checkpointing) draws for it, wherever it is called from.
         """
         self.streams.repeats.drop(self)
         snapshot = self.snapshots.get(token)
@@ -213,10 +210,7 @@ def stand_for(plain):
 
     Classes that the program derives from it answer for themselves.
 
-    Parameters
-    ----------
-    plain : type
-        A class that cannot be changed itself, being one of C.
+    `plain`: a class that cannot be changed itself, being one of C.
     """
 
     def stands(cls):

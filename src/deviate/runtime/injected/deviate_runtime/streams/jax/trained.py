@@ -283,7 +283,6 @@ def wrap_new(cls, initial):
 class Initial:
     """The fingerprint of initial weights."""
 
-    #: One digest for all optimizers of the process.
     digest = 0
     count = 0
     #: True within an optimizer that is made of others.

@@ -20,16 +20,9 @@ RUNTIME = __name__.partition(".")[0]
 
 #: Methods that give parameters their values, called by a constructor or by the program.
 INITIALISING = (
-    "__init__",
-    "reset_parameters",
-    "_reset_parameters",
-    "init_weights",
-    "_init_weights",
-    "initialize_weights",
-    "_initialize_weights",
-    "init_parameters",
-    "weight_init",
-)
+    "__init__", "reset_parameters", "_reset_parameters", "init_weights", "_init_weights", "initialize_weights",
+    "_initialize_weights", "init_parameters", "weight_init",
+)  # fmt: skip
 
 #: Modules that transform data, wherever they are called.
 TRANSFORMS = ("torchvision.transforms", "kornia.augmentation", "torchaudio.transforms", "torch_audiomentations")
