@@ -28,12 +28,9 @@ def reported_sentences(facts: Completeness) -> list[str]:
     unread += [unread_text(facts.unread_trackers)] if facts.unread_trackers else []
     if not facts.differing:
         return ["No number that this program reported differed between runs.", *missing, *unread]
-    sentences = [] if facts.left else ["Every reported number that differed between runs is measured."]
-    if facts.observed:
-        sentences.append(f"Read from output or files: {_named(facts.observed)}.")
-    if facts.left:
-        sentences.append(f"Not measured: {_named([left_number(each) for each in facts.left])}.")
-    return [*sentences, *missing, *unread]
+    read = [f"Read from output or files: {_named(facts.observed)}."] if facts.observed else []
+    left = [f"Not measured: {_named([left_number(each) for each in facts.left])}."] if facts.left else []
+    return [*read, *left, *missing, *unread]
 
 
 def missing_text(names: list[str]) -> str:
@@ -61,20 +58,22 @@ LISTED = 200
 
 
 def brief(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """Say how much is measured, of the first variant that can tell."""
-    return Section(slug="reported", blocks=[_said(facts.reported[0], facts)]) if facts.reported else None
+    """Say what is not measured, of the first variant that can tell."""
+    if not facts.reported or not (said := reported_sentences(facts.reported[0])):
+        return None
+    about = facts.reported[0].variant if len(facts.variants) > 1 else "Output"
+    return Section(slug="reported", blocks=[Sentences(sentences=said, about=about)])
 
 
 def full(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """Say how much is measured of each variant, and list what differed and is not."""
-    if not facts.reported:
-        return None
+    """Say what is not measured of each variant, and list it."""
     blocks: list[Block] = [
         Sentences(sentences=list(sentences), about=listed(variants) if len(facts.variants) > 1 else "Output")
         for sentences, variants in _together(facts.reported).items()
+        if sentences
     ]
     tables = [_left(each) for each in facts.reported if each.left]
-    return Section(slug="reported", title="What the program reported", blocks=[*blocks, *tables])
+    return Section(slug="reported", title="What the program reported", blocks=[*blocks, *tables]) if blocks else None
 
 
 def _together(reported: Iterable[Completeness]) -> dict[tuple[str, ...], list[str]]:
@@ -83,11 +82,6 @@ def _together(reported: Iterable[Completeness]) -> dict[tuple[str, ...], list[st
     for each in reported:
         said.setdefault(tuple(reported_sentences(each)), []).append(each.variant)
     return said
-
-
-def _said(each: Completeness, facts: ExperimentFacts) -> Sentences:
-    about = each.variant if len(facts.variants) > 1 else "Output"
-    return Sentences(sentences=reported_sentences(each), about=about)
 
 
 def _left(each: Completeness) -> Table:
