@@ -36,10 +36,14 @@ def test_only_what_differs_between_runs_is_counted():
 
 def test_the_sentences_name_what_was_observed_and_what_is_left_with_the_reason():
     assert reported_sentences(facts(LOSS, ACCURACY, CLOCK, WIDTH)) == [
+        "Numbers in 3 places of the output differed between runs; 2 of them show metrics.",
         "Read from output or files: acc.",
         "Not measured: at (log.txt; the time of day).",
     ]
-    assert reported_sentences(facts(LOSS, WIDTH)) == ["Every reported number that differed between runs is measured."]
+    # That every number is measured is not said: a place that shows a metric may once show an evaluation's value.
+    assert reported_sentences(facts(LOSS, WIDTH)) == [
+        "Numbers in 1 place of the output differed between runs; 1 of them shows a metric."
+    ]
 
 
 def test_many_names_are_counted():

@@ -55,8 +55,12 @@ def test_examples_without_a_number_are_named_by_their_place_in_the_first_run():
 
 
 def test_runs_that_agree_on_every_example_say_so():
-    agreed = facts(predictions=predictions(labels=LABELS[[0, 0, 0]]))
-    assert brief_stability(agreed)[0] == "All runs answer each of the 10 examples alike."
+    agreed = predictions(labels=LABELS[[0, 0, 0]])
+    said = "For acc, all runs answer each of the 10 examples alike."
+    assert brief_stability(facts(predictions=agreed))[0] == said
+    assert screen_stability(facts(predictions=agreed)) == ([said], [said])
+    unproven = facts(predictions=agreed, metric=None)
+    assert brief_stability(unproven)[0] == "All runs answer each of the 10 examples alike."
 
 
 def test_equal_accuracies_force_no_churn():

@@ -28,12 +28,14 @@ def reported_sentences(facts: Completeness) -> list[str]:
     unread += [unread_text(facts.unread_trackers)] if facts.unread_trackers else []
     if not facts.differing:
         return ["No number that this program reported differed between runs.", *missing, *unread]
-    sentences = [] if facts.left else ["Every reported number that differed between runs is measured."]
-    if facts.observed:
-        sentences.append(f"Read from output or files: {_named(facts.observed)}.")
-    if facts.left:
-        sentences.append(f"Not measured: {_named([left_number(each) for each in facts.left])}.")
-    return [*sentences, *missing, *unread]
+    # A place, not a number: the lines of one form may show the loss of the training, and once that of an evaluation.
+    places = f"{count(facts.differing, 'place')} of the output differed between runs"
+    counted = (
+        f"Numbers in {places}; {facts.measured} of them {'shows a metric' if facts.measured == 1 else 'show metrics'}."
+    )
+    read = [f"Read from output or files: {_named(facts.observed)}."] if facts.observed else []
+    left = [f"Not measured: {_named([left_number(each) for each in facts.left])}."] if facts.left else []
+    return [counted, *read, *left, *missing, *unread]
 
 
 def missing_text(names: list[str]) -> str:
@@ -62,7 +64,10 @@ LISTED = 200
 
 def brief(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Say how much is measured, of the first variant that can tell."""
-    return Section(slug="reported", blocks=[_said(facts.reported[0], facts)]) if facts.reported else None
+    if not facts.reported:
+        return None
+    about = facts.reported[0].variant if len(facts.variants) > 1 else "Output"
+    return Section(slug="reported", blocks=[Sentences(sentences=reported_sentences(facts.reported[0]), about=about)])
 
 
 def full(facts: ExperimentFacts, charts: Charts) -> Section | None:
@@ -83,11 +88,6 @@ def _together(reported: Iterable[Completeness]) -> dict[tuple[str, ...], list[st
     for each in reported:
         said.setdefault(tuple(reported_sentences(each)), []).append(each.variant)
     return said
-
-
-def _said(each: Completeness, facts: ExperimentFacts) -> Sentences:
-    about = each.variant if len(facts.variants) > 1 else "Output"
-    return Sentences(sentences=reported_sentences(each), about=about)
 
 
 def _left(each: Completeness) -> Table:

@@ -95,7 +95,7 @@ def brief_stability(facts: Stability) -> list[str]:
         )
         scores = _correlation(facts.labels.score_correlation, "The scores of two runs correlate")
         return [
-            _churn(facts.labels, facts.examples),
+            _churn(facts, facts.labels),
             _stable(facts.labels),
             *_groups(facts.groups),
             *of_classes,
@@ -113,10 +113,11 @@ def screen_stability(facts: Stability) -> tuple[list[str], list[str]]:
     place = f"{facts.site.file}:{facts.site.line}"
     of_others = [f"These answers, at {place}, do not give the values of {facts.disputed}."] if facts.disputed else []
     if churn.value == 0:
-        return [f"{_labelled(facts.labels, examples)}.", *of_others], ["All runs answer alike.", *of_others]
+        said = [f"{_labelled(facts, facts.labels)}.", *of_others]
+        return said, said
     shortly = f"Churn: two runs differ on {_share(churn)} of {examples} examples."
     news = [*_groups(facts.groups, brief=True), *_surprising_class(facts.labels.correctness)]
-    return [f"{_labelled(facts.labels, examples)}.", *news, *of_others], [shortly, *news, *of_others]
+    return [f"{_labelled(facts, facts.labels)}.", *news, *of_others], [shortly, *news, *of_others]
 
 
 def _surprising_class(known: Correctness | None) -> list[str]:
@@ -136,19 +137,21 @@ def stability_sentences(facts: Stability) -> list[str]:
     return [*brief_stability(facts), *_variance(known), *_ensembles(known), *course]
 
 
-def _churn(labels: Labels, examples: int) -> str:
+def _churn(facts: Stability, labels: Labels) -> str:
     forced = labels.correctness.excess.forced.value if labels.correctness is not None else None
     beyond = ""
     if forced is not None and labels.churn.value:
         explained = show_percent(forced) if forced else "none of it"
         beyond = f"; the difference between their accuracies explains {explained}"
-    return f"{_labelled(labels, examples)}{beyond}."
+    return f"{_labelled(facts, labels)}{beyond}."
 
 
-def _labelled(labels: Labels, examples: int) -> str:
+def _labelled(facts: Stability, labels: Labels) -> str:
     if labels.churn.value == 0:
-        return f"All runs answer each of the {examples} examples alike"
-    return f"Churn: two runs answer {_share(labels.churn)} of the {examples} examples differently"
+        # Of other models of the program, runs may answer the same examples otherwise.
+        which = f"For {facts.metric}, all" if facts.metric else "All"
+        return f"{which} runs answer each of the {facts.examples} examples alike"
+    return f"Churn: two runs answer {_share(labels.churn)} of the {facts.examples} examples differently"
 
 
 def _share(churn: Estimate) -> str:

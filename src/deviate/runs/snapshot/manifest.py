@@ -311,6 +311,8 @@ def describe(
     # A path in a file that nothing of the training leads to, tracked or not, is no path of the training.
     naming = digests if roots is None else digests.keys() - set(_unnamed(project, items, rules, frozenset(), roots))
     named = named_outside(project, sorted(naming), folder=folder, words=words, rules=rules, imported=roots)
+    # A module beside what is named, which the training imports too, may be named in a module that lies there.
+    named |= {Path(each) for each in sources or () if any(Path(each).is_relative_to(path.parent) for path in named)}
     outside = outside_reach(project, named, rules)
     return Snapshot(
         project=str(project),

@@ -72,6 +72,17 @@ def test_folders_of_results_and_checkpoints_outside_are_not_shared(project):
     assert asked["../results"].linked
 
 
+def test_a_module_that_another_module_beside_the_project_leads_to_is_reached(project):
+    (project.parent / "deep").mkdir()
+    group = project.parent
+    modules = [group / "lib" / "model.py", group / "deep" / "layers.py", group.parent / "far.py"]
+    for module in modules:
+        module.write_text("")
+    sources = ["train.py", *map(str, modules)]
+    assert set(reach(project, "sys.path.append('../lib')", sources=sources)) == {"../lib", "../deep"}
+    assert reach(project, "import far, layers, model", sources=sources) == {}
+
+
 def test_the_folder_above_named_alone_brings_what_lies_beside(project):
     found = reach(project, "sys.path.append('..')")
     assert {"../data", "../lib"} <= set(found)
