@@ -20,7 +20,7 @@ _OF_MOMENTS = frozenset({
     "mon", "tue", "wed", "thu", "fri", "sat", "sun", "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep",
     "oct", "nov", "dec", "am", "pm", "utc", "day", "days", "h", "m", "s",
 })  # fmt: skip
-_NUMBERED = re.compile(r"[\w.:]*\d[\w.:]*")
+_NUMBERED = re.compile(r"(?<![\w.:])[\w.:]*\d[\w.:]*")
 
 
 class Pair(NamedTuple):
@@ -55,14 +55,14 @@ _NAMED = re.compile(
 )
 
 #: The last words before a name.
-_BEFORE = re.compile(r"([A-Za-z]+(?: [A-Za-z]+){0,2})\W*(?:#\d+\W*)?$")
+_BEFORE = re.compile(r"(?<![A-Za-z])([A-Za-z]+(?: [A-Za-z]+){0,2})\W*(?:#\d+\W*)?$")
 
 #: A place in a program: ``train.py:12``.
 _PLACE = re.compile(r"\S*\.[a-z]{1,3}:\d+")
 
 #: The name of a tensor with its shape, ``net/gamma:0, shape = (768,)``, a line of a program, and one of an error.
 _NO_NAMES = re.compile(
-    r"\S+:\d+,? *\(?shape *[=:]? *[(\[][\d, ]*[)\]]|^\s+return [-+.\w]+\s*$"
+    r"\S{1,200}:\d+,? *\(?shape *[=:]? *[(\[][\d, ]*[)\]]|^\s+return [-+.\w]+\s*$"
     r"|^[^A-Za-z]*[\[|-] ?(?:ERROR|CRITICAL|FATAL) ?[\]|-].*"
 )
 
@@ -253,8 +253,9 @@ MOST_LOOKED_AT = 2_000
 
 #: What is no value: a moment, a place in a program, a bar of progress, a share of a count, a time or a size.
 _NO_VALUE = re.compile(
-    rf"\d{{4}}[-/.]\d\d?[-/.]\d\d?|\d+(?::\d+)+(?:[.,]\d+)?|\S*\.[a-z]{{1,3}}:\d+|\d+%\|.*|\d+/\d+(?![\d.])"
-    rf"|{NUMBER}\s?(?:[mun]?s|secs?|seconds?|min|minutes?|hours?|h|d|[kmgt]i?b|[a-z]+/[a-z]+)\b(?!\s*[:=])",
+    rf"\d{{4}}[-/.]\d\d?[-/.]\d\d?|(?<!\d)\d+(?::\d+)+(?:[.,]\d+)?|\S{{0,200}}\.[a-z]{{1,3}}:\d+|(?<!\d)\d+%\|.*"
+    rf"|(?<!\d)\d+/\d+(?![\d.])|(?:(?=[-+])|(?<!\d)){NUMBER}\s?"
+    r"(?:[mun]?s|secs?|seconds?|min|minutes?|hours?|h|d|[kmgt]i?b|[a-z]+/[a-z]+)\b(?!\s*[:=])",
     re.IGNORECASE,
 )
 #: The first of two values: ``acc 0.91/0.88``.
@@ -270,11 +271,11 @@ def _left_out(lines: Iterable[str]) -> list[str]:
         read = {each.start for each in _values(line)}
         for match in _BARE.finditer(rest):
             before = rest[: match.start()]
-            if before.endswith("/") and not _OVER.search(before):
+            if before.endswith("/") and not _OVER.search(before[-LONGEST_SAMPLE:]):
                 continue
-            is_value = "." in match["value"] or re.search(r"[A-Za-z±(>] ?$", before)
+            is_value = "." in match["value"] or re.search(r"[A-Za-z±(>] ?$", before[-2:])
             if is_value and match.start() not in read and before.strip():
-                last = re.search(r"([A-Za-z][\w@-]*)?[^\w]*$", before)
+                last = re.search(r"([A-Za-z][\w@-]*)?[^\w]*$", before[-LONGEST_SAMPLE:])
                 words.setdefault((last[0].strip() if last else "") or "another number", set()).add(match["value"])
     return [before for before, several in words.items() if len(several) > 1]
 
@@ -452,7 +453,7 @@ def _with_further(first: _Named, line: str) -> Iterator[_Named]:
 
 #: The numbers without names behind a value, and a name before its name: `IS, FID: 8.2, 10.9`, `AP: 14.3,28.1,9.8`.
 _OTHERS = re.compile(rf"%?(?:\s?[,/]\s?{NUMBER}(?![\w.]|\s?[:=/]))+", re.IGNORECASE)
-_NAME_BEFORE = re.compile(r"[A-Za-z][\w-]*\s?[,/]\s?$")
+_NAME_BEFORE = re.compile(r"(?<![A-Za-z])[A-Za-z][\w-]*\s?[,/]\s?$")
 
 
 def _is_one_of_several(name: str, match: re.Match[str]) -> bool:

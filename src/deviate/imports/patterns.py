@@ -152,7 +152,7 @@ _WORD = re.compile(r"(?<![\w./\\-])[A-Za-z]+(?![\w./\\-])")
 
 
 #: A count with commas, ``iter: 121,400``.
-_THOUSANDS = re.compile(r"(?P<name>[A-Za-z_]+)[^\w\[({]{1,9}\d{1,3}(?:,\d{3})+(?![\d.]|,\s?\d)")
+_THOUSANDS = re.compile(r"(?<![A-Za-z_])(?P<name>[A-Za-z_]+)[^\w\[({]{1,9}\d{1,3}(?:,\d{3})+(?![\d.]|,\s?\d)")
 
 
 def with_whole_counts(line: str) -> str:
