@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from deviate.imports.patterns import LONGEST_LINE, NUMBER, with_whole_counts
-from deviate.imports.roles import FEWEST_COUNTED, FOLDS, is_amount, is_counter, is_run_name, is_setting
+from deviate.imports.roles import EXAMPLES, FEWEST_COUNTED, FOLDS, is_amount, is_counter, is_run_name, is_setting
 from deviate.imports.rows import Row, check_text, number, read_bytes
 from deviate.lexicon.words import meaning_of, plain, split_of
 
@@ -47,9 +47,9 @@ Pairs = dict[str, Pair]
 #: ``loss is 0.5``, ``mAP@0.5:0.95 0.4``.
 _NAMED = re.compile(
     r"(?<![\w./-])(?!(?:and|the) |[ap]m\b)"
-    r"(?P<name>[A-Za-z][\w./-]*@\[?[\d.]+[:-][\d.]+\]?|[A-Za-z][\w@./-]*(?:'s)?(?: (?!is )[A-Za-z][\w@-]*)?)"
+    r"(?P<name>[^\W\d_][\w./-]*@\[?[\d.]+[:-][\d.]+\]?|[^\W\d_][\w@./-]*(?:'s)?(?: (?!is )[^\W\d_][\w@-]*)?)"
     r"(?:\((?P<of>[a-z]+)\))?"
-    rf"(?P<sign>['\"]?\s*[:=]\s*(?:[\[(]\s*)?|\s*\[\s*|\s+(?:is\s+)?)(?P<value>{NUMBER})"
+    rf"(?P<sign>['\"]?\s*[:=：]\s*(?:[\[(]\s*)?|\s*\[\s*|\s+(?:is\s+)?)(?P<value>{NUMBER})"
     r"(?![\w.:-]*\d)(?=$|[\s,;:|()\[\]{}/%±>]|\.(?:\s|$)|\+/?-|[a-z]{1,3}\b)",
     re.IGNORECASE,
 )
@@ -71,6 +71,9 @@ _COUNTED = re.compile(rf"\s*\d+\s+([A-Za-z]\w*)\s+{NUMBER}\s*")
 
 #: A line that begins with its iteration alone, as XGBoost writes it.
 _BEGUN = re.compile(r"\s*\[(\d+)(?:/\d+)?\]")
+
+#: A fraction without a name behind the last counter of a line: ``epoch: 1, 11/125``.
+_FRACTION = re.compile(r"(,?\s+)(\d+)/\d+\s*$")
 
 #: A line of a box: a name and its value, or the name of a group of them.
 _BOXED = re.compile(r"\s*[|│║](?P<name>[^|│║]*[^\s|│║])\s*[|│║](?P<value>[^|│║]*)[|│║]\s*")
@@ -431,8 +434,11 @@ def _values(line: str) -> Iterator[_Named]:
         own = f"best {own}" if "best" in beside.lower().split() else own
         is_free = not is_counter(name) and not is_setting(name)
         yield from _with_further(
-            _Named(own, text, match["value"], match.start("value"), lead, said), line if is_free else ""
+            _Named(own, text, match["value"], match.start("value"), lead, "" if split_of(name) else said),
+            line if is_free else "",
         )
+        if is_counter(name) and (fraction := _FRACTION.match(line, match.end())):
+            yield _Named("batch", fraction[1], fraction[2], fraction.start(2))
 
 
 def _with_further(first: _Named, line: str) -> Iterator[_Named]:
@@ -468,7 +474,7 @@ def _is_one_of_several(name: str, match: re.Match[str]) -> bool:
 def _is_named(name: str, match: re.Match[str]) -> bool:
     """Tell whether what stands before a number is its name."""
     if (
-        any(mark in match["sign"] for mark in ":=")
+        any(mark in match["sign"] for mark in ":=：")
         or is_counter(name)
         or plain(name) in FOLDS
         or (meaning_of(name) is not None and re.search(r"\w\w", name))
@@ -524,7 +530,8 @@ def _is_even(name: str, words: Sequence[str]) -> bool:
     numbers = [int(word) for word in words]
     steps = [later - earlier for earlier, later in pairwise(numbers) if later != numbers[0]]
     # `t=100` is a setting of no log.
-    is_free = not ((is_setting(name) and len(name) > 1) or is_run_name(name) or split_of(name))
+    is_of_runs = is_run_name(name) or plain(name) in EXAMPLES
+    is_free = not ((is_setting(name) and len(name) > 1) or is_of_runs or split_of(name))
     return is_free and bool(steps) and min(steps) == max(steps) > 0 and len(steps) > len(words) // 2
 
 

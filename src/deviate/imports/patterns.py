@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -113,9 +114,9 @@ def log_rows(path: Path, patterns: list[LinePattern]) -> list[Row]:
     data = read_bytes(path)
     lines = [with_whole_counts(line) for line in data.decode("utf-8", "replace").split("\n")]
     found = list(_pattern_rows(lines, patterns))
-    heads = {head for head, _ in found}
+    heads = Counter(head for head, _ in found)
     # `evaluate: dev` and `evaluate: test` stand above lines of one form.
-    are_told = len(heads) > 1 and "" not in heads
+    are_told = len(heads.keys() - {""}) > 1 and 2 * heads[""] < heads.total()
     rows = [{_called(name, head if are_told else ""): word for name, word in row.items()} for head, row in found]
     if not rows:
         # Only here: a crash leaves stray zero bytes in logs that are read all the same.
