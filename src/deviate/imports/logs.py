@@ -33,6 +33,9 @@ class Pair(NamedTuple):
     lead: str = ""
     #: The word before it that says its part of the data.
     said: str = ""
+    name: str = ""
+    #: Where it begins in its line.
+    start: int = 0
 
     @property
     def form(self) -> frozenset[str]:
@@ -128,6 +131,7 @@ def found_rows(path: Path) -> Found:
         late, lines_of = _behind(found, metrics, counters)
         unclear, forms = (f"{late!r} stands behind the lines that it counts", lines_of) if late else (unclear, forms)
         unclear, forms = _barred(lines, kept) or _uncounted(made, kept) or (unclear, forms)
+        forms = [*forms, *_clear(found, forms, kept, counters)] if forms else forms
     if not template and not forms:
         words = Counter(match[1] for line in lines if (match := _COUNTED.fullmatch(line)))
         forms = [f"{{step}} {word} {{{word}}}" for word, times in words.items() if times > 1]
@@ -198,6 +202,17 @@ def _barred(lines: Iterable[str], names: Collection[str]) -> tuple[str, list[str
     barred = list(dict.fromkeys(match["name"] for match in matches if match and match["name"] in names))
     forms = [f"{name} | {{{name} 1}} | {{{name} 2}}" for name in barred]
     return (f"{barred[0]!r} stands in rows of a table, too", forms) if barred else None
+
+
+def _clear(found: list[Pairs], forms: list[str], kept: set[str], counters: Mapping[str, str]) -> list[str]:
+    """Return the forms of the lines whose counters and metrics would be lost beside `forms`, which have others."""
+    named = set(re.findall(r"{([^{}]+)}", " ".join(forms)))
+    clear: dict[frozenset[str], str] = {}
+    for pairs in found:
+        lost = [name for name in pairs if name not in named and (name in counters or is_result(name))]
+        if lost and kept.isdisjoint(pairs.keys() & named):
+            clear.setdefault(frozenset(pairs), _form(pairs))
+    return list(clear.values())
 
 
 def _several(found: Sequence[Pairs], names: Collection[str], counters: Mapping[str, str]) -> dict[str, list[str]]:
@@ -370,19 +385,6 @@ def _found(lines: Iterable[str]) -> Iterator[Pairs]:
     yield box
 
 
-class _Named(NamedTuple):
-    """A value that a line names."""
-
-    name: str
-    #: What stands before it, in the form of the line.
-    text: str
-    word: str
-    #: Where it begins.
-    start: int
-    lead: str = ""
-    said: str = ""
-
-
 #: What a value became, ``loss 3.8 -> 0.8``, and the further ones of a list.
 _ARROW = re.compile(rf"%?\s*(?:--?>|=>|→)\s*(?P<value>{NUMBER})(?![\w:]|\.\d)", re.IGNORECASE)
 _FURTHER = re.compile(rf"(?:(?:\s*,\s*|\s+){NUMBER})+\s*,?\s*(?:[\])]|$)", re.IGNORECASE)
@@ -402,16 +404,15 @@ def _pairs(line: str) -> Pairs:
         if is_among and not is_counter(name) and not is_setting(name):
             own = f"{splits[min(splits)]} {name}"
             name = name if plain(own) in known else own
-        pairs.setdefault(name, Pair(each.text, each.word, each.lead, each.said))
+        pairs.setdefault(name, each)
     return pairs
 
 
-def _values(line: str) -> Iterator[_Named]:
+def _values(line: str) -> Iterator[Pair]:
     """Yield the values that a line names."""
     line = _NO_NAMES.sub(lambda match: " " * len(match[0]), line)
-    begun = _BEGUN.match(line)
-    if begun:
-        yield _Named("iteration", "[", begun[1], begun.start(1))
+    if begun := _BEGUN.match(line):
+        yield Pair("[", begun[1], name="iteration", start=begun.start(1))
     is_of_one = len({part for word in re.findall(r"[A-Za-z]+", line) if (part := split_of(word))}) == 1
     split, said, end = "", "", 0
     for match in _NAMED.finditer(line):
@@ -432,21 +433,19 @@ def _values(line: str) -> Iterator[_Named]:
         own = name if is_whole else f"{split} {name}"
         text = f"{name}{match[0][len(match['name']) : -len(match['value'])]}"
         own = f"best {own}" if "best" in beside.lower().split() else own
-        is_free = not is_counter(name) and not is_setting(name)
-        yield from _with_further(
-            _Named(own, text, match["value"], match.start("value"), lead, "" if split_of(name) else said),
-            line if is_free else "",
-        )
+        pair = Pair(text, match["value"], lead, "" if split_of(name) else said, own, match.start("value"))
+        yield from _with_further(pair, "" if is_counter(name) or is_setting(name) else line)
         if is_counter(name) and (fraction := _FRACTION.match(line, match.end())):
-            yield _Named("batch", fraction[1], fraction[2], fraction.start(2))
+            yield Pair(fraction[1], fraction[2], name="batch", start=fraction.start(2))
 
 
-def _with_further(first: _Named, line: str) -> Iterator[_Named]:
+def _with_further(first: Pair, line: str) -> Iterator[Pair]:
     """Yield a value, what it became, and those that follow it in its list."""
     end = first.start + len(first.word)
     if arrow := _ARROW.match(line, end):
         yield first._replace(name=f"{first.name} before")
-        yield _Named(first.name, line[end : arrow.start("value")].lstrip(), arrow["value"], arrow.start("value"))
+        start = arrow.start("value")
+        yield Pair(line[end:start].lstrip(), arrow["value"], name=first.name, start=start)
         return
     further = _FURTHER.match(line, end) if first.text.rstrip().endswith(("[", "(")) else None
     if further is None:
@@ -454,7 +453,9 @@ def _with_further(first: _Named, line: str) -> Iterator[_Named]:
         return
     yield first._replace(name=f"{first.name}/0")
     for place, match in enumerate(_COMMA.finditer(line, end, further.end()), 1):
-        yield _Named(f"{first.name}/{place}", match[0][: -len(match["value"])], match["value"], match.start("value"))
+        yield Pair(
+            match[0][: -len(match["value"])], match["value"], "", "", f"{first.name}/{place}", match.start("value")
+        )
 
 
 #: The numbers without names behind a value, and a name before its name: `IS, FID: 8.2, 10.9`, `AP: 14.3,28.1,9.8`.
@@ -530,8 +531,8 @@ def _is_even(name: str, words: Sequence[str]) -> bool:
     numbers = [int(word) for word in words]
     steps = [later - earlier for earlier, later in pairwise(numbers) if later != numbers[0]]
     # `t=100` is a setting of no log.
-    is_of_runs = is_run_name(name) or plain(name) in EXAMPLES
-    is_free = not ((is_setting(name) and len(name) > 1) or is_of_runs or split_of(name))
+    is_set = is_setting(name) and len(name) > 1
+    is_free = not (is_set or is_run_name(name) or split_of(name) or plain(name) in EXAMPLES)
     return is_free and bool(steps) and min(steps) == max(steps) > 0 and len(steps) > len(words) // 2
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -114,9 +113,9 @@ def log_rows(path: Path, patterns: list[LinePattern]) -> list[Row]:
     data = read_bytes(path)
     lines = [with_whole_counts(line) for line in data.decode("utf-8", "replace").split("\n")]
     found = list(_pattern_rows(lines, patterns))
-    heads = Counter(head for head, _ in found)
+    heads = [head for head, _ in found]
     # `evaluate: dev` and `evaluate: test` stand above lines of one form.
-    are_told = len(heads.keys() - {""}) > 1 and 2 * heads[""] < heads.total()
+    are_told = len({*heads} - {""}) > 1 and 2 * heads.count("") < len(heads)
     rows = [{_called(name, head if are_told else ""): word for name, word in row.items()} for head, row in found]
     if not rows:
         # Only here: a crash leaves stray zero bytes in logs that are read all the same.

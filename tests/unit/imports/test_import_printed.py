@@ -617,3 +617,18 @@ def test_a_long_word_takes_no_longer_than_its_length(log, word):
     results = read(log(f"{word}\n" * 8 + "".join(f"epoch {k} loss 0.{9 - k}\n" for k in range(5))))
     assert time.process_time() - began < 3
     assert iterations(results, "loss") == [0, 1, 2, 3, 4]
+
+
+def test_the_hint_names_the_clear_lines_beside_those_that_are_not(log):
+    text = "".join(
+        f"epoch: {k}, {b}/2\nloss 0.{9 - k}{b}\n" + f"epoch: {k} val_acc 0.{k}5\n" * (b == 2)
+        for k in range(1, 5)
+        for b in (1, 2)
+    )
+    _, forms = asked(log(text))
+    typed = [shlex.split(form)[0] for form in forms]
+    assert typed[0] == "loss {loss}"
+    assert "epoch: {epoch} ... val_acc {val_acc}" in typed
+    results = read(log(text), patterns=typed)
+    assert values(results, "loss")["train.log"][-1] == 0.52
+    assert iterations(results, "val_acc") == [1, 2, 3, 4]
