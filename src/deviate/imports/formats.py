@@ -551,12 +551,9 @@ def _rows(
     if not rows:
         raise NotImportable(f"{path} has no line with a counter and named values", hint=_pattern(found))
     if found.unclear:
-        named, fields = (set(re.findall(r"{([^{}]+)}", text)) for text in (" ".join(found.forms), template))
-        # Counted lines that are clear would be lost beside the form of those that are not.
-        others = [template] if any(map(is_counter, fields)) and not all(map(is_counter, fields - named)) else []
         # Source that a log holds has braces of its own, and would be no pattern.
-        forms = [form for form in [*found.forms, *others] if not re.search(r"{[^}]*{", form)]
-        shown = some_of([f"--pattern {typed_word(form)}" for form in forms], MOST_LEFT_OUT)
+        forms = [form for form in found.forms if not re.search(r"{[^}]*{", form)]
+        shown = some_of([f"--pattern {typed_word(form)}" for form in forms], 2 * MOST_LEFT_OUT)
         raise NotRuns(f"{path}: {found.unclear}", hint=f"type what is meant, with the name that it shall have: {shown}")
     counter, heads = found.again
     if counter and not (options.iteration or options.rows):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from deviate.imports.patterns import LONGEST_LINE, NUMBER, with_whole_counts
-from deviate.imports.roles import FEWEST_COUNTED, FOLDS, is_amount, is_counter, is_run_name, is_setting
+from deviate.imports.roles import EXAMPLES, FEWEST_COUNTED, FOLDS, is_amount, is_counter, is_run_name, is_setting
 from deviate.imports.rows import Row, check_text, number, read_bytes
 from deviate.lexicon.words import meaning_of, plain, split_of
 
@@ -20,7 +20,7 @@ _OF_MOMENTS = frozenset({
     "mon", "tue", "wed", "thu", "fri", "sat", "sun", "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep",
     "oct", "nov", "dec", "am", "pm", "utc", "day", "days", "h", "m", "s",
 })  # fmt: skip
-_NUMBERED = re.compile(r"[\w.:]*\d[\w.:]*")
+_NUMBERED = re.compile(r"(?<![\w.:])[\w.:]*\d[\w.:]*")
 
 
 class Pair(NamedTuple):
@@ -33,6 +33,9 @@ class Pair(NamedTuple):
     lead: str = ""
     #: The word before it that says its part of the data.
     said: str = ""
+    name: str = ""
+    #: Where it begins in its line.
+    start: int = 0
 
     @property
     def form(self) -> frozenset[str]:
@@ -47,22 +50,22 @@ Pairs = dict[str, Pair]
 #: ``loss is 0.5``, ``mAP@0.5:0.95 0.4``.
 _NAMED = re.compile(
     r"(?<![\w./-])(?!(?:and|the) |[ap]m\b)"
-    r"(?P<name>[A-Za-z][\w./-]*@\[?[\d.]+[:-][\d.]+\]?|[A-Za-z][\w@./-]*(?:'s)?(?: (?!is )[A-Za-z][\w@-]*)?)"
+    r"(?P<name>[^\W\d_][\w./-]*@\[?[\d.]+[:-][\d.]+\]?|[^\W\d_][\w@./-]*(?:'s)?(?: (?!is )[^\W\d_][\w@-]*)?)"
     r"(?:\((?P<of>[a-z]+)\))?"
-    rf"(?P<sign>['\"]?\s*[:=]\s*(?:[\[(]\s*)?|\s*\[\s*|\s+(?:is\s+)?)(?P<value>{NUMBER})"
+    rf"(?P<sign>['\"]?\s*[:=：]\s*(?:[\[(]\s*)?|\s*\[\s*|\s+(?:is\s+)?)(?P<value>{NUMBER})"
     r"(?![\w.:-]*\d)(?=$|[\s,;:|()\[\]{}/%±>]|\.(?:\s|$)|\+/?-|[a-z]{1,3}\b)",
     re.IGNORECASE,
 )
 
 #: The last words before a name.
-_BEFORE = re.compile(r"([A-Za-z]+(?: [A-Za-z]+){0,2})\W*(?:#\d+\W*)?$")
+_BEFORE = re.compile(r"(?<![A-Za-z])([A-Za-z]+(?: [A-Za-z]+){0,2})\W*(?:#\d+\W*)?$")
 
 #: A place in a program: ``train.py:12``.
 _PLACE = re.compile(r"\S*\.[a-z]{1,3}:\d+")
 
 #: The name of a tensor with its shape, ``net/gamma:0, shape = (768,)``, a line of a program, and one of an error.
 _NO_NAMES = re.compile(
-    r"\S+:\d+,? *\(?shape *[=:]? *[(\[][\d, ]*[)\]]|^\s+return [-+.\w]+\s*$"
+    r"\S{1,200}:\d+,? *\(?shape *[=:]? *[(\[][\d, ]*[)\]]|^\s+return [-+.\w]+\s*$"
     r"|^[^A-Za-z]*[\[|-] ?(?:ERROR|CRITICAL|FATAL) ?[\]|-].*"
 )
 
@@ -71,6 +74,9 @@ _COUNTED = re.compile(rf"\s*\d+\s+([A-Za-z]\w*)\s+{NUMBER}\s*")
 
 #: A line that begins with its iteration alone, as XGBoost writes it.
 _BEGUN = re.compile(r"\s*\[(\d+)(?:/\d+)?\]")
+
+#: A fraction without a name behind the last counter of a line: ``epoch: 1, 11/125``.
+_FRACTION = re.compile(r"(,?\s+)(\d+)/\d+\s*$")
 
 #: A line of a box: a name and its value, or the name of a group of them.
 _BOXED = re.compile(r"\s*[|│║](?P<name>[^|│║]*[^\s|│║])\s*[|│║](?P<value>[^|│║]*)[|│║]\s*")
@@ -125,6 +131,7 @@ def found_rows(path: Path) -> Found:
         late, lines_of = _behind(found, metrics, counters)
         unclear, forms = (f"{late!r} stands behind the lines that it counts", lines_of) if late else (unclear, forms)
         unclear, forms = _barred(lines, kept) or _uncounted(made, kept) or (unclear, forms)
+        forms = [*forms, *_clear(found, forms, kept, counters)] if forms else forms
     if not template and not forms:
         words = Counter(match[1] for line in lines if (match := _COUNTED.fullmatch(line)))
         forms = [f"{{step}} {word} {{{word}}}" for word, times in words.items() if times > 1]
@@ -197,6 +204,17 @@ def _barred(lines: Iterable[str], names: Collection[str]) -> tuple[str, list[str
     return (f"{barred[0]!r} stands in rows of a table, too", forms) if barred else None
 
 
+def _clear(found: list[Pairs], forms: list[str], kept: set[str], counters: Mapping[str, str]) -> list[str]:
+    """Return the forms of the lines whose counters and metrics would be lost beside `forms`, which have others."""
+    named = set(re.findall(r"{([^{}]+)}", " ".join(forms)))
+    clear: dict[frozenset[str], str] = {}
+    for pairs in found:
+        lost = [name for name in pairs if name not in named and (name in counters or is_result(name))]
+        if lost and kept.isdisjoint(pairs.keys() & named):
+            clear.setdefault(frozenset(pairs), _form(pairs))
+    return list(clear.values())
+
+
 def _several(found: Sequence[Pairs], names: Collection[str], counters: Mapping[str, str]) -> dict[str, list[str]]:
     """Return the names that stand in lines of several forms, or with several values while no counter goes on.
 
@@ -253,8 +271,9 @@ MOST_LOOKED_AT = 2_000
 
 #: What is no value: a moment, a place in a program, a bar of progress, a share of a count, a time or a size.
 _NO_VALUE = re.compile(
-    rf"\d{{4}}[-/.]\d\d?[-/.]\d\d?|\d+(?::\d+)+(?:[.,]\d+)?|\S*\.[a-z]{{1,3}}:\d+|\d+%\|.*|\d+/\d+(?![\d.])"
-    rf"|{NUMBER}\s?(?:[mun]?s|secs?|seconds?|min|minutes?|hours?|h|d|[kmgt]i?b|[a-z]+/[a-z]+)\b(?!\s*[:=])",
+    rf"\d{{4}}[-/.]\d\d?[-/.]\d\d?|(?<!\d)\d+(?::\d+)+(?:[.,]\d+)?|\S{{0,200}}\.[a-z]{{1,3}}:\d+|(?<!\d)\d+%\|.*"
+    rf"|(?<!\d)\d+/\d+(?![\d.])|(?:(?=[-+])|(?<!\d)){NUMBER}\s?"
+    r"(?:[mun]?s|secs?|seconds?|min|minutes?|hours?|h|d|[kmgt]i?b|[a-z]+/[a-z]+)\b(?!\s*[:=])",
     re.IGNORECASE,
 )
 #: The first of two values: ``acc 0.91/0.88``.
@@ -270,11 +289,11 @@ def _left_out(lines: Iterable[str]) -> list[str]:
         read = {each.start for each in _values(line)}
         for match in _BARE.finditer(rest):
             before = rest[: match.start()]
-            if before.endswith("/") and not _OVER.search(before):
+            if before.endswith("/") and not _OVER.search(before[-LONGEST_SAMPLE:]):
                 continue
-            is_value = "." in match["value"] or re.search(r"[A-Za-z±(>] ?$", before)
+            is_value = "." in match["value"] or re.search(r"[A-Za-z±(>] ?$", before[-2:])
             if is_value and match.start() not in read and before.strip():
-                last = re.search(r"([A-Za-z][\w@-]*)?[^\w]*$", before)
+                last = re.search(r"([A-Za-z][\w@-]*)?[^\w]*$", before[-LONGEST_SAMPLE:])
                 words.setdefault((last[0].strip() if last else "") or "another number", set()).add(match["value"])
     return [before for before, several in words.items() if len(several) > 1]
 
@@ -366,19 +385,6 @@ def _found(lines: Iterable[str]) -> Iterator[Pairs]:
     yield box
 
 
-class _Named(NamedTuple):
-    """A value that a line names."""
-
-    name: str
-    #: What stands before it, in the form of the line.
-    text: str
-    word: str
-    #: Where it begins.
-    start: int
-    lead: str = ""
-    said: str = ""
-
-
 #: What a value became, ``loss 3.8 -> 0.8``, and the further ones of a list.
 _ARROW = re.compile(rf"%?\s*(?:--?>|=>|→)\s*(?P<value>{NUMBER})(?![\w:]|\.\d)", re.IGNORECASE)
 _FURTHER = re.compile(rf"(?:(?:\s*,\s*|\s+){NUMBER})+\s*,?\s*(?:[\])]|$)", re.IGNORECASE)
@@ -398,16 +404,15 @@ def _pairs(line: str) -> Pairs:
         if is_among and not is_counter(name) and not is_setting(name):
             own = f"{splits[min(splits)]} {name}"
             name = name if plain(own) in known else own
-        pairs.setdefault(name, Pair(each.text, each.word, each.lead, each.said))
+        pairs.setdefault(name, each)
     return pairs
 
 
-def _values(line: str) -> Iterator[_Named]:
+def _values(line: str) -> Iterator[Pair]:
     """Yield the values that a line names."""
     line = _NO_NAMES.sub(lambda match: " " * len(match[0]), line)
-    begun = _BEGUN.match(line)
-    if begun:
-        yield _Named("iteration", "[", begun[1], begun.start(1))
+    if begun := _BEGUN.match(line):
+        yield Pair("[", begun[1], name="iteration", start=begun.start(1))
     is_of_one = len({part for word in re.findall(r"[A-Za-z]+", line) if (part := split_of(word))}) == 1
     split, said, end = "", "", 0
     for match in _NAMED.finditer(line):
@@ -428,18 +433,19 @@ def _values(line: str) -> Iterator[_Named]:
         own = name if is_whole else f"{split} {name}"
         text = f"{name}{match[0][len(match['name']) : -len(match['value'])]}"
         own = f"best {own}" if "best" in beside.lower().split() else own
-        is_free = not is_counter(name) and not is_setting(name)
-        yield from _with_further(
-            _Named(own, text, match["value"], match.start("value"), lead, said), line if is_free else ""
-        )
+        pair = Pair(text, match["value"], lead, "" if split_of(name) else said, own, match.start("value"))
+        yield from _with_further(pair, "" if is_counter(name) or is_setting(name) else line)
+        if is_counter(name) and (fraction := _FRACTION.match(line, match.end())):
+            yield Pair(fraction[1], fraction[2], name="batch", start=fraction.start(2))
 
 
-def _with_further(first: _Named, line: str) -> Iterator[_Named]:
+def _with_further(first: Pair, line: str) -> Iterator[Pair]:
     """Yield a value, what it became, and those that follow it in its list."""
     end = first.start + len(first.word)
     if arrow := _ARROW.match(line, end):
         yield first._replace(name=f"{first.name} before")
-        yield _Named(first.name, line[end : arrow.start("value")].lstrip(), arrow["value"], arrow.start("value"))
+        start = arrow.start("value")
+        yield Pair(line[end:start].lstrip(), arrow["value"], name=first.name, start=start)
         return
     further = _FURTHER.match(line, end) if first.text.rstrip().endswith(("[", "(")) else None
     if further is None:
@@ -447,12 +453,14 @@ def _with_further(first: _Named, line: str) -> Iterator[_Named]:
         return
     yield first._replace(name=f"{first.name}/0")
     for place, match in enumerate(_COMMA.finditer(line, end, further.end()), 1):
-        yield _Named(f"{first.name}/{place}", match[0][: -len(match["value"])], match["value"], match.start("value"))
+        yield Pair(
+            match[0][: -len(match["value"])], match["value"], "", "", f"{first.name}/{place}", match.start("value")
+        )
 
 
 #: The numbers without names behind a value, and a name before its name: `IS, FID: 8.2, 10.9`, `AP: 14.3,28.1,9.8`.
 _OTHERS = re.compile(rf"%?(?:\s?[,/]\s?{NUMBER}(?![\w.]|\s?[:=/]))+", re.IGNORECASE)
-_NAME_BEFORE = re.compile(r"[A-Za-z][\w-]*\s?[,/]\s?$")
+_NAME_BEFORE = re.compile(r"(?<![A-Za-z])[A-Za-z][\w-]*\s?[,/]\s?$")
 
 
 def _is_one_of_several(name: str, match: re.Match[str]) -> bool:
@@ -467,7 +475,7 @@ def _is_one_of_several(name: str, match: re.Match[str]) -> bool:
 def _is_named(name: str, match: re.Match[str]) -> bool:
     """Tell whether what stands before a number is its name."""
     if (
-        any(mark in match["sign"] for mark in ":=")
+        any(mark in match["sign"] for mark in ":=：")
         or is_counter(name)
         or plain(name) in FOLDS
         or (meaning_of(name) is not None and re.search(r"\w\w", name))
@@ -523,7 +531,8 @@ def _is_even(name: str, words: Sequence[str]) -> bool:
     numbers = [int(word) for word in words]
     steps = [later - earlier for earlier, later in pairwise(numbers) if later != numbers[0]]
     # `t=100` is a setting of no log.
-    is_free = not ((is_setting(name) and len(name) > 1) or is_run_name(name) or split_of(name))
+    is_set = is_setting(name) and len(name) > 1
+    is_free = not (is_set or is_run_name(name) or split_of(name) or plain(name) in EXAMPLES)
     return is_free and bool(steps) and min(steps) == max(steps) > 0 and len(steps) > len(words) // 2
 
 

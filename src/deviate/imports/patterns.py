@@ -107,9 +107,9 @@ def log_rows(path: Path, patterns: list[LinePattern]) -> list[Row]:
     data = read_bytes(path)
     lines = [with_whole_counts(line) for line in data.decode("utf-8", "replace").split("\n")]
     found = list(_pattern_rows(lines, patterns))
-    heads = {head for head, _ in found}
+    heads = [head for head, _ in found]
     # `evaluate: dev` and `evaluate: test` stand above lines of one form.
-    are_told = len(heads) > 1 and "" not in heads
+    are_told = len({*heads} - {""}) > 1 and 2 * heads.count("") < len(heads)
     rows = [{_called(name, head if are_told else ""): word for name, word in row.items()} for head, row in found]
     if not rows:
         # Only here: a crash leaves stray zero bytes in logs that are read all the same.
@@ -146,7 +146,7 @@ _WORD = re.compile(r"(?<![\w./\\-])[A-Za-z]+(?![\w./\\-])")
 
 
 #: A count with commas, ``iter: 121,400``.
-_THOUSANDS = re.compile(r"(?P<name>[A-Za-z_]+)[^\w\[({]{1,9}\d{1,3}(?:,\d{3})+(?![\d.]|,\s?\d)")
+_THOUSANDS = re.compile(r"(?<![A-Za-z_])(?P<name>[A-Za-z_]+)[^\w\[({]{1,9}\d{1,3}(?:,\d{3})+(?![\d.]|,\s?\d)")
 
 
 def with_whole_counts(line: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -59,6 +60,7 @@ def own_name(name: str) -> str:
     return re.split(r"[/.:]", name)[-1]
 
 
+@lru_cache(maxsize=20_000)
 def is_counter(name: str) -> bool:
     """Tell by its name whether a column counts what a training has done.
 
@@ -303,6 +305,7 @@ def is_run_name(name: str) -> bool:
     return _RUN.fullmatch(plain(own_name(name))) is not None and not (is_in_settings(name) and name.endswith("s"))
 
 
+@lru_cache(maxsize=20_000)
 def is_setting(name: str) -> bool:
     """Tell by its name whether a column holds what was set, or what a tool notes of its own, and no result."""
     if name.startswith(METRIC_PREFIX):

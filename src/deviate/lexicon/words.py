@@ -52,6 +52,7 @@ def words_like(whole: str = "", begun: str = "") -> str:
     return rf"{BEGINS}(?:{f'(?i:{whole})(?![a-z])|' if whole else ''}(?i:{begun or '(?!)'}))"
 
 
+@lru_cache(maxsize=20_000)
 def plain(name: str) -> str:
     """Return a name without case and punctuation.
 

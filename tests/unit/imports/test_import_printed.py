@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import time
 
 import pytest
 from test_import_tables import read, values
@@ -559,3 +560,75 @@ def test_items_of_a_list_behind_a_blank_have_their_places(log):
     assert {reading.metric for reading in results.runs[0].readings} == {"AP/0", "AP/1", "grad/0", "grad/1"}
     assert values(results, "AP/1")["train.log"] == [0.12, 0.22, 0.32, 0.42]
     assert values(results, "grad/1")["train.log"] == [-0.14, -0.24, -0.34, -0.44]
+
+
+def test_names_are_of_letters_of_any_language(log):
+    text = "".join(
+        f"Epoch: {k} | Batch: {b}/2 | Loss: {5 - k / 10 - b / 100:.2f}\n"
+        f"Epoch {k} 完成 | 验证损失：{6 - k / 10:.1f} | acurácia = 0.{k}\n"
+        for k in range(1, 5)
+        for b in (1, 2)
+    )
+    results = read(log(text))
+    assert values(results, "验证损失")["train.log"][-1] == 5.6
+    assert values(results, "acurácia")["train.log"][-1] == 0.4
+    assert iterations(results, "验证损失")[-1] == 4
+
+
+def test_a_fraction_without_a_name_counts_within_the_counter_before_it(log):
+    text = "".join(f"epoch: {k}, {b}/2\nloss 0.{9 - k}{b} acc 0.{k}{b}\n" for k in range(1, 5) for b in (1, 2))
+    results = read(log(text))
+    assert values(results, "loss")["train.log"][-1] == 0.52
+    assert iterations(results, "acc") == [1, 1, 2, 2, 3, 3, 4, 4]
+
+
+def test_what_is_numbered_evenly_but_is_an_example_counts_nothing(log):
+    text = "".join(f"Subject: {k}  seed 1  valid_acc: 0.{k}5\n" for k in range(1, 9))
+    with pytest.raises(NotImportable) as error:
+        read(log(text))
+    assert "--pattern 'Subject: {Subject} ... valid_acc: {valid_acc}'" in error.value.hint
+
+
+def test_a_metric_of_one_part_of_the_data_has_one_form_whatever_follows_it(log):
+    text = "".join(
+        f"Epoch {k} | Train Loss: 0.{9 - k}" + (f" | Valid Loss: 0.{9 - k}5" if k % 2 else "") + "\n"
+        for k in range(1, 9)
+    )
+    results = read(log(text))
+    assert values(results, "Train Loss") == {"train.log": [0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]}
+    assert iterations(results, "Valid Loss") == [1, 3, 5, 7]
+
+
+def test_lines_of_one_form_of_which_few_have_no_part_of_the_data_above_them_are_told_apart(log):
+    text = "epoch: 0, loss is: 0.9\n" + "".join(
+        f"testing in eval mode\nepoch: {k}, loss is: 0.{8 - k}5\nNow continue training\n"
+        f"epoch: {k + 1}, loss is: 0.{8 - k}\n"
+        for k in range(5)
+    )
+    results = read(log(text), patterns=["epoch: {epoch} ... loss is: {loss is}"])
+    assert values(results, "training loss is") == {"train.log": [0.8, 0.7, 0.6, 0.5, 0.4]}
+    assert values(results, "eval loss is") == {"train.log": [0.85, 0.75, 0.65, 0.55, 0.45]}
+
+
+@pytest.mark.parametrize("word", ["x" * 8000, "=" * 8000, "1" * 8000, "0.123," * 1300])
+def test_a_long_word_takes_no_longer_than_its_length(log, word):
+    """Each such line took a second or more."""
+    began = time.process_time()
+    results = read(log(f"{word}\n" * 8 + "".join(f"epoch {k} loss 0.{9 - k}\n" for k in range(5))))
+    assert time.process_time() - began < 3
+    assert iterations(results, "loss") == [0, 1, 2, 3, 4]
+
+
+def test_the_hint_names_the_clear_lines_beside_those_that_are_not(log):
+    text = "".join(
+        f"epoch: {k}, {b}/2\nloss 0.{9 - k}{b}\n" + f"epoch: {k} val_acc 0.{k}5\n" * (b == 2)
+        for k in range(1, 5)
+        for b in (1, 2)
+    )
+    _, forms = asked(log(text))
+    typed = [shlex.split(form)[0] for form in forms]
+    assert typed[0] == "loss {loss}"
+    assert "epoch: {epoch} ... val_acc {val_acc}" in typed
+    results = read(log(text), patterns=typed)
+    assert values(results, "loss")["train.log"][-1] == 0.52
+    assert iterations(results, "val_acc") == [1, 2, 3, 4]
