@@ -3,11 +3,12 @@
     python benchmarks/divergence/floor.py [-n ROUNDS]
 
 In one process epochs of `examples/digits_mlp` are trained in turn without a dispatch mode, under one that only calls
-each operation (`empty`), and under one that also takes the digests of what enters and leaves it (`digests`); nothing is
-written, and no statement is looked at. One JSON object is printed.
+each operation (`empty`), and under one that also takes the digests of what enters and leaves it (`digests`), but for
+views, as the recorder does; nothing is written, and no statement is looked at. One JSON object is printed.
 """
 
 import argparse
+import functools
 import json
 import statistics
 import sys
@@ -23,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(INJECTED), str(ROOT / "examples" / "digits_mlp")]
 import train as example  # noqa: E402
 from deviate_runtime.diverging.digests import Digests  # noqa: E402
-from deviate_runtime.diverging.operations import sort  # noqa: E402
+from deviate_runtime.diverging.operations import Kind, sort  # noqa: E402
 
 
 class Empty(TorchDispatchMode):
@@ -34,12 +35,14 @@ class Empty(TorchDispatchMode):
 
 
 class Digested(TorchDispatchMode):
-    """Calls each operation, and reads what enters and leaves it."""
+    """Calls each operation, and reads what enters and leaves it, unless it is a view."""
 
     digests = Digests(None)
+    kind_of = staticmethod(functools.cache(functools.partial(Kind, torch)))
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        if self.digests.is_reading:
+        kind = self.kind_of(function)
+        if self.digests.is_reading or kind.is_skipped or kind.is_view:
             return function(*args, **(kwargs or {}))
         self.take(args, kwargs)
         result = function(*args, **(kwargs or {}))

@@ -165,6 +165,16 @@ def test_a_statement_reads_and_writes_names_and_an_import_writes_none(monkeypatc
     assert not plan[2].stores
 
 
+def test_an_attribute_that_is_added_to_is_read_and_written(monkeypatch):
+    monkeypatch.syspath_prepend(str(INJECTED))
+    from deviate_runtime.diverging.lines import plan_of
+
+    source = "a.w -= r * g\na.b.w += g\nx = y = a.v\nf().z = x\n"
+    plan = plan_of(compile(source, "train.py", "exec"), {})
+    assert [sorted(plan[line].writes) for line in range(1, 5)] == [["a.w"], ["a.b.w"], ["x", "y"], []]
+    assert [sorted(plan[line].reads) for line in range(1, 4)] == [["a.w", "g", "r"], ["a.b.w", "g"], ["a.v"]]
+
+
 def test_a_statement_that_calls_nothing_and_writes_into_nothing_changes_no_object(monkeypatch):
     monkeypatch.syspath_prepend(str(INJECTED))
     from deviate_runtime.diverging.lines import plan_of

@@ -205,6 +205,18 @@ def test_a_value_one_of_whose_attributes_is_read_is_followed_to_where_it_was_mad
     assert origins(run("f:1"), run("f:2")).at_operation(0, 4).line == 1
 
 
+def test_a_statement_to_which_many_ways_lead_back_is_followed_once():
+    def run(noise):
+        names = [{"a": f"{noise}{n}", "b": f"{noise}{n}"} for n in range(60)]
+        made = statement(1, 1, {}, names[0])
+        return [
+            made,
+            *(statement(n + 1, n + 1, names[n - 1], {each: names[n][each]}) for n in range(1, 60) for each in "ab"),
+        ]
+
+    assert origins(run("1"), run("2")).of_names(["a"]).line == 1
+
+
 def test_an_attribute_is_followed_to_the_method_that_gave_it_this_value():
     made = Frame(n=1, f=1, parent=0, file="train.py", function="__init__")
     read = Frame(n=6, f=2, parent=0, file="train.py", function="fold")

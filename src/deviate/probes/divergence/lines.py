@@ -85,6 +85,8 @@ class Lines:
         self.children: dict[int | None, list[_Frame]] = defaultdict(list)
         #: The record of each origin that was found.
         self.made: dict[Origin, int] = {}
+        #: Origins of statements: many ways lead back to one.
+        self.known: dict[tuple[object, ...], Origin | None] = {}
         for frame in self.by_number.values():
             self.children[frame.parent].append(frame)
 
@@ -194,6 +196,13 @@ class Lines:
 
         Of a function of the program that it calls, what that returned is followed; what it is `given`, outwards.
         """
+        key = (frame.number, position, *without, given)
+        if key not in self.known:
+            self.known[key] = None
+            self.known[key] = self._made_at(frame, position, depth, without, given)
+        return self.known[key]
+
+    def _made_at(self, frame: _Frame, position: int, depth: int, without: Sequence[str], given: str) -> Origin | None:
         pair = self.pair(frame, position)
         if depth == 0:
             return None

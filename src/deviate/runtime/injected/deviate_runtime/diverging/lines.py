@@ -338,6 +338,8 @@ def uses(code):
     """
     starts = dict(dis.findlinestarts(code))
     line, chain, is_import = code.co_firstlineno, None, False
+    #: The object of an attribute that is read and then written: it lies twice on the stack.
+    target, is_twice = None, False
     for instruction in dis.get_instructions(code):
         started = starts.get(instruction.offset)
         if started is not None:
@@ -351,13 +353,17 @@ def uses(code):
         # An import gives a module a name; the state of its generator is none of its doing.
         is_import = is_import or name == "IMPORT_NAME"
         if name in ("LOAD_ATTR", "LOAD_METHOD") and chain is not None:
+            target, is_twice = chain if is_twice else target, False
             chain = (*chain, value)[:CHAIN]
+            continue
+        is_twice = chain is not None and name in ("COPY", "DUP_TOP") and instruction.arg in (1, None)
+        if is_twice:
             continue
         if name in ("STORE_ATTR", "STORE_SUBSCR"):
             yield line, None, INSIDE
-        if name == "STORE_ATTR" and chain is not None:
-            yield line, (*chain, value), True
-            chain = None
+        if name == "STORE_ATTR" and (chain or target) is not None:
+            yield line, (*(chain or target), value), True
+            chain = target = None
             continue
         if chain is not None:
             yield line, chain, False
