@@ -22,6 +22,7 @@ from deviate.probes.divergence.records import (
     Mark,
     Operation,
     Process,
+    as_far_as_both,
     is_done,
     read_marks,
     read_processes,
@@ -256,15 +257,18 @@ class _Replay:
 
     first: Trial
     second: Trial
+    #: One was ended after `limit` seconds: what it lacks shows nothing.
+    cut: bool
 
     def marks(self) -> tuple[list[Mark], list[Mark]]:
         return read_marks(self.first.ready.folder), read_marks(self.second.ready.folder)
 
     @cached_property
     def processes(self) -> list[tuple[Process, Process]]:
-        """The processes that both have, the program itself first."""
+        """The processes that both have, the program itself first, as far as both came."""
         ours, theirs = (read_processes(trial.ready.folder) for trial in (self.first, self.second))
         pairs = [(ours[lineage], theirs[lineage]) for lineage in ours if lineage in theirs]
+        pairs = [as_far_as_both(*pair) for pair in pairs] if self.cut else pairs
         return sorted(pairs, key=lambda pair: (not pair[0].is_first, pair[0].lineage))
 
     def parts(self, unit: Unit) -> bool:
@@ -288,6 +292,7 @@ class _Search:
         self.made = 0
         self.replays = 0
         self.limited = False
+        self.cut = False
         self.notes: list[str] = [*trials.skipped]
         self.reason = ""
 
@@ -364,9 +369,10 @@ class _Search:
         replay = self._replay(f"steps {low} to {high}", order, is_over)
         found = compare_marks(*replay.marks(), bracket.unit)
         if found is None:
-            self.notes.append(
-                "In a further replay the runs did not part: whatever makes them differ does not each time"
-            )
+            if not self.cut:
+                self.notes.append(
+                    "In a further replay the runs did not part: whatever makes them differ does not each time"
+                )
             return bracket
         return found
 
@@ -378,10 +384,10 @@ class _Search:
         name = "the operations" if bracket.unit == "update" else "the lines"
         at = "the end" if bracket.at_end else f"{bracket.unit} {bracket.differs}"
         replay = self._replay(f"{name} up to {at}", order, None)
-        if not replay.parts(bracket.unit):
+        if not self.cut and not replay.parts(bracket.unit):
             # What differs in most pairs does so in one of two.
             self._begin(f"{name} up to {at} once more")
-            replay = _Replay(replay.first, self._train(order, None, 1))
+            replay = _Replay(replay.first, self._train(order, None, 1), self.cut)
         again = compare_marks(*replay.marks(), bracket.unit)
         if start is not None and again is not None and again.differs <= start:
             # What differs by chance may do so earlier.
@@ -389,7 +395,12 @@ class _Search:
         pairs = replay.processes
         explanation, parted = Explanation(pairs, bracket, self._code), replay.parts(bracket.unit)
         if not parted:
-            self.notes.append("In the last replay the runs did not part: whatever makes them differ does not each time")
+            self.notes.append(
+                f"Trainings that record {name} were ended before {at}: a longer timeout below [run] in deviate.toml "
+                "takes them there"
+                if self.cut
+                else "In the last replay the runs did not part: whatever makes them differ does not each time"
+            )
         found = msgspec.structs.replace(
             self._result(bracket.unit, steps, bracket),
             cause=remedied(explanation.cause(), is_held=self.variant != AS_IT_IS) if parted else Cause(kind="between"),
@@ -405,6 +416,9 @@ class _Search:
         while (place := explanation.place()) is not None and place not in places and len(places) < MOST_PUT:
             places.append(place)
             replay = self._replay("the same with the first run's results in place", {**order, "put": places}, None)
+            if self.cut:
+                explained = None
+                break
             explanation = Explanation(replay.processes, explanation.bracket, self._code)
             explained = not replay.parts(found.unit)
             if explained or self.reason:
@@ -453,10 +467,11 @@ class _Search:
         known = read_marks(first.ready.folder)
         order = {**order, "put from": str(first.ready.folder.path)}
         second = self._train(order, None if is_over is None else lambda marks: is_over(known, marks), 1)
-        return _Replay(first, second)
+        return _Replay(first, second, self.cut)
 
     def _begin(self, name: str) -> None:
         self.replays += 1
+        self.cut = False
         self.announce(f"replay {self.replays}: {name}; each training at most {self.limit:g} s")
 
     def _train(self, order: Mapping[str, object], is_over: Callable[[list[Mark]], bool] | None, place: int) -> Trial:
@@ -474,7 +489,8 @@ class _Search:
             return isinstance(record, list) and record[2] is not None and is_done(folder)
 
         ended = trial.watch(self.limit, self.trials.stop, complete)
-        self.limited = self.limited or trial.ending(ended) == "limit"
+        self.cut = self.cut or trial.ending(ended) == "limit"
+        self.limited = self.limited or self.cut
         outcome = trial.outcome(ended)
         if isinstance(outcome, Unfinished) and ended.cause is None:
             self.reason = self.reason or outcome.reason

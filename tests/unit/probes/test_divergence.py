@@ -14,7 +14,7 @@ from deviate.probes.certificate import Change
 from deviate.probes.diverge import Cause, Divergence, Explanation, remedied
 from deviate.probes.divergence.lines import Lines, Origin, remedy_of
 from deviate.probes.divergence.operations import first_difference
-from deviate.probes.divergence.records import Frame, Mark, Operation, Process, Returned, Statement
+from deviate.probes.divergence.records import Frame, Mark, Operation, Process, Returned, Statement, as_far_as_both
 from deviate.probes.divergence.steps import Bracket, OtherDraws, Recorded, compare_marks, other_draws, unit_of
 from deviate.report.topics.diverge import divergence_page
 from deviate.report.writers.terminal import render_terminal
@@ -112,6 +112,14 @@ def test_the_first_record_counts_and_not_what_follows_from_it():
 def test_an_operation_that_one_run_alone_has_is_another_way_through_the_program():
     found = first_difference([operation(0), operation(1), operation(2)], [operation(0), operation(2)])
     assert (found.kind, found.first.n, found.second) == ("flow", 1, None)
+
+
+def test_what_a_run_that_was_ended_lacks_is_no_other_way_through_the_program():
+    ours, theirs = Process(operations=[operation(0), operation(1)]), Process(operations=[operation(0)])
+    assert first_difference(ours.operations, theirs.operations).kind == "flow"
+    first, second = as_far_as_both(ours, theirs)
+    assert [each.n for each in first.operations] == [each.n for each in second.operations] == [0]
+    assert first_difference(first.operations, second.operations) is None
 
 
 # Statements

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -163,6 +163,17 @@ class Process:
     def is_first(self) -> bool:
         """Whether it is the process of the program itself, and neither a child nor a further rank."""
         return self.lineage in _FIRST
+
+
+def as_far_as_both(ours: Process, theirs: Process) -> tuple[Process, Process]:
+    """Return what two processes called, as far as both came: one that was ended lacks what the other went on to."""
+    operations = min(len(ours.operations), len(theirs.operations))
+    statements = min(len(ours.statements), len(theirs.statements))
+    first, second = (
+        replace(each, operations=each.operations[:operations], statements=each.statements[:statements])
+        for each in (ours, theirs)
+    )
+    return first, second
 
 
 def read_processes(folder: RunFolder) -> Mapping[tuple[str, ...], Process]:
