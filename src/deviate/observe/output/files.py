@@ -90,7 +90,7 @@ def _printed(notebook: bytes) -> bytes:
         cells = json.loads(notebook)["cells"]
         outputs = [output for cell in cells for output in cell.get("outputs", ()) if output["output_type"] == "stream"]
         return "".join("".join(output["text"]) for output in outputs).encode()
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return b""
 
 

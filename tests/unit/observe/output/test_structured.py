@@ -58,6 +58,7 @@ NOTEBOOK = json.dumps(
         (b"\x00\x01\x02 5", ".txt", {}),
         (NOTEBOOK, ".ipynb", {"epoch": [1, 2], "loss": [0.5, 0.25]}),
         ('{"cells": [{"source": ["loss 7"]}', ".ipynb", {}),
+        ('{"cells": ' + "[" * 100_000, ".ipynb", {}),
     ],
 )  # fmt: skip
 def test_values_of_a_file(text, suffix, expected):
