@@ -298,17 +298,20 @@ import subprocess, sys, tempfile, time, uuid
 for fold in range(2):
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as config:
         anew = [f"--config={config.name}", f"--id={uuid.uuid4()}", time.strftime("--out=runs/%Y%m%d-%H%M%S")]
-        subprocess.run([sys.executable, "fold.py", *anew, str(fold)], check=True)
+        config.write(str(fold))
+        config.flush()
+        subprocess.run([sys.executable, "fold.py", *anew], check=True)
     time.sleep(1)
 """
 FOLD = """
 import sys
 import numpy as np
 
+fold = open(sys.argv[1].partition("=")[2]).read()
 weights = np.random.randn(3)
 for epoch in range(2):
     weights += np.random.randn(3)
-    print(f"fold {sys.argv[-1]} epoch {epoch} loss {abs(weights).sum():.12f}")
+    print(f"fold {fold} epoch {epoch} loss {abs(weights).sum():.12f}")
 """
 
 

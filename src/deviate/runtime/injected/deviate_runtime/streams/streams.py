@@ -2,12 +2,13 @@
 
 import collections
 import functools
+import json
 import os
 import re
 from threading import get_ident
 
 from ..factors import DATA, OTHER, SEED
-from ..given import command_words
+from ..given import command_words, program_words
 from .callers import Callers
 from .examples import Examples
 from .fingerprints import Fingerprints
@@ -18,7 +19,8 @@ from .threads import Threads, current_drawer
 #: Child processes, by their number, that write fingerprints and locations of seeds; later ones write nothing.
 REPORTING_CHILDREN = 64
 
-#: What a launcher makes anew each time: a UUID, a name of `tempfile`, a day with a time.
+#: What a launcher makes anew each time: a UUID, a name of `tempfile`, a day with a time. It is the same in no two runs;
+#: processes that nothing else tells apart draw by their order.
 MADE_ANEW = re.compile(
     r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|(?<![a-z0-9])tmp[a-z0-9_]{8}(?![a-z0-9_])"
     r"|20\d\d-?[01]\d-?[0-3]\d[T_ -]?[0-2]\d[:_-]?[0-5]\d(?:[:_-]?[0-5]\d)?"
@@ -311,5 +313,21 @@ def command_of_child(process):
     if not any(name.startswith(parents) for name in os.listdir(process.config["records"])):
         return ()
     overlay = process.config.get("overlay")
-    texts = [MADE_ANEW.sub("", word.replace(overlay, "") if overlay else word) for word in words[1:]]
-    return ("command", "%08x" % mix(*texts))
+    texts = [word.replace(overlay, "") if overlay else word for word in words[1:]]
+    lasting = [MADE_ANEW.sub("", word) for word in texts]
+    return ("command", "%08x" % mix(*lasting)) + (() if lasting == texts else (started_before(process),))
+
+
+def started_before(process):
+    """Count the processes that the same parent started with the same program before this one."""
+    own, same, count = "events-%d-" % os.getpid(), (os.getppid(), program_words()), 0
+    for name in os.listdir(process.config["records"]):
+        if not name.startswith("events-") or name.startswith(own):
+            continue
+        try:
+            with open(os.path.join(process.config["records"], name)) as file:
+                event = json.loads(file.readline())
+        except ValueError:  # that of one which starts in this moment
+            continue
+        count += (event.get("ppid"), event.get("argv")) == same
+    return count
