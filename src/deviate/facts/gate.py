@@ -340,9 +340,8 @@ def check_side(a: Side, b: Side, options: GateOptions, command: str = "", before
 
     `command` is what to type for the same; `before` are the earlier checks of these sides.
 
-    Raises BadOption if the runs of a side repeat a draw that those of the other do not, a metric is not there, it is
-    not known which of its values are better, one side gives percent and the other fractions, or a share is asked for
-    that means nothing.
+    Raises BadOption if one side alone repeats a draw in all its runs, a metric is missing, the better values of a
+    metric are not known, one side gives percent and the other fractions, or a share is asked for that means nothing.
     """
     asked = _questions(a, b, options)
     every = [_measured(question, 1 - options.alpha) for question in asked]

@@ -453,9 +453,8 @@ def _with_further(first: Pair, line: str) -> Iterator[Pair]:
         return
     yield first._replace(name=f"{first.name}/0")
     for place, match in enumerate(_COMMA.finditer(line, end, further.end()), 1):
-        yield Pair(
-            match[0][: -len(match["value"])], match["value"], "", "", f"{first.name}/{place}", match.start("value")
-        )
+        start = match.start("value")
+        yield Pair(line[match.start() : start], match["value"], name=f"{first.name}/{place}", start=start)
 
 
 #: The numbers without names behind a value, and a name before its name: `IS, FID: 8.2, 10.9`, `AP: 14.3,28.1,9.8`.

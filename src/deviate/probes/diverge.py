@@ -292,6 +292,7 @@ class _Search:
         self.made = 0
         self.replays = 0
         self.limited = False
+        #: Whether `limit` ended a training of the replay that is being made.
         self.cut = False
         self.notes: list[str] = [*trials.skipped]
         self.reason = ""
@@ -369,7 +370,7 @@ class _Search:
         replay = self._replay(f"steps {low} to {high}", order, is_over)
         found = compare_marks(*replay.marks(), bracket.unit)
         if found is None:
-            if not self.cut:
+            if not replay.cut:
                 self.notes.append(
                     "In a further replay the runs did not part: whatever makes them differ does not each time"
                 )
@@ -384,7 +385,7 @@ class _Search:
         name = "the operations" if bracket.unit == "update" else "the lines"
         at = "the end" if bracket.at_end else f"{bracket.unit} {bracket.differs}"
         replay = self._replay(f"{name} up to {at}", order, None)
-        if not self.cut and not replay.parts(bracket.unit):
+        if not replay.cut and not replay.parts(bracket.unit):
             # What differs in most pairs does so in one of two.
             self._begin(f"{name} up to {at} once more")
             replay = _Replay(replay.first, self._train(order, None, 1), self.cut)
@@ -398,7 +399,7 @@ class _Search:
             self.notes.append(
                 f"Trainings that record {name} were ended before {at}: a longer timeout below [run] in deviate.toml "
                 "takes them there"
-                if self.cut
+                if replay.cut
                 else "In the last replay the runs did not part: whatever makes them differ does not each time"
             )
         found = msgspec.structs.replace(
@@ -416,7 +417,7 @@ class _Search:
         while (place := explanation.place()) is not None and place not in places and len(places) < MOST_PUT:
             places.append(place)
             replay = self._replay("the same with the first run's results in place", {**order, "put": places}, None)
-            if self.cut:
+            if replay.cut:
                 explained = None
                 break
             explanation = Explanation(replay.processes, explanation.bracket, self._code)

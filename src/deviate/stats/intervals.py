@@ -329,16 +329,15 @@ def robust_sd_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Inter
     >>> round(interval.low, 2), round(interval.high, 2)
     (1.67, 4.76)
     """
-    values = finite_sample(sample)
-    reason = sd_interval(values, level).reason
+    values, reason = _checked(sample, level)
     if not reason and not _shows_tails(values.size, level):
         reason = "too few runs to allow for heavy tails"
     if reason:
         return Interval(level=level, method="Bonett", reason=reason)
     scaled, exponent = unit_scale(values)
-    sd = float(np.ldexp(scaled.std(ddof=1), exponent))
-    low, high = (sd * factor for factor in _bonett_factors(_kurtosis(scaled), values.size, level))
-    return Interval(low=low, high=high, level=level, method="Bonett")
+    factors = _bonett_factors(_kurtosis(scaled), values.size, level)
+    low, high = (factor * float(scaled.std(ddof=1)) for factor in factors)
+    return _scaled_back(low, high, exponent, level, "Bonett")
 
 
 def _shows_tails(n: int, level: float) -> bool:

@@ -30,9 +30,8 @@ def reported_sentences(facts: Completeness) -> list[str]:
         return ["No number that this program reported differed between runs.", *missing, *unread]
     # A place, not a number: the lines of one form may show the loss of the training, and once that of an evaluation.
     places = f"{count(facts.differing, 'place')} of the output differed between runs"
-    counted = (
-        f"Numbers in {places}; {facts.measured} of them {'shows a metric' if facts.measured == 1 else 'show metrics'}."
-    )
+    shown = "shows a metric" if facts.measured == 1 else "show metrics"
+    counted = f"Numbers in {places}; {facts.measured} of them {shown}."
     read = [f"Read from output or files: {_named(facts.observed)}."] if facts.observed else []
     left = [f"Not measured: {_named([left_number(each) for each in facts.left])}."] if facts.left else []
     return [counted, *read, *left, *missing, *unread]
